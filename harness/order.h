@@ -1,0 +1,18 @@
+// The total order on cases that shrinking descends: fewest runs, steps, sessions, rows, tokens; then the smallest model; then
+// the simplest calls and values. Two cases with equal rank differ only in names.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/trace.h"
+
+namespace cachet {
+
+/// Compared lexicographically; smaller is simpler.
+std::vector<std::int64_t> rank(const Case& value);
+
+/// Is a strictly simpler than b?
+bool simpler(const Case& a, const Case& b);
+
+}  // namespace cachet
