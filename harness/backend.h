@@ -89,7 +89,8 @@ class Life {
   virtual std::optional<Broken> unload(const std::string& handle) = 0;
 };
 
-/// A backend: describes itself and begins lives. Not shared between threads; each worker makes its own.
+/// A backend: describes itself and begins lives, one at a time: a new life ends the one before. Not shared between threads;
+/// each worker makes its own.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -22,8 +22,9 @@ struct Judgement {
 /// Judges cases on one backend and configuration. Not shared between threads.
 class Judge {
  public:
-  /// `laws` and `backend` outlive the judge; `configuration` is one of the backend's.
-  Judge(Backend& backend, const Configuration& configuration, const std::vector<Property>& laws);
+  /// Makes its own backends: one for the life of the case, one for the fresh lives beside it. `configuration` is one of the
+  /// backend's; it and `laws` outlive the judge.
+  static Result<std::unique_ptr<Judge>> make(const BackendFactory& factory, const Configuration& configuration, const std::vector<Property>& laws);
   ~Judge();
 
   /// Judges the law in the case's header in fresh lives only: what replay and the shrinker rest on.
@@ -47,8 +48,10 @@ class Judge {
   struct Exhibit { std::string name; Trace trace; RunRecord record; };
   const std::vector<Exhibit>& exhibits() const;
 
- private:
   struct State;
+
+ private:
+  explicit Judge(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
