@@ -18,7 +18,7 @@ struct Request {
   const Property* law = nullptr;
   std::string subject;                 ///< goes into the case's header
   const Configuration* configuration = nullptr;
-  std::vector<ModelSpec> pool;         ///< nonempty
+  std::vector<ModelPtr> pool;          ///< nonempty
   std::uint64_t seed = 0;
 };
 

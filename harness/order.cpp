@@ -54,6 +54,8 @@ void append_values(const Step& step, Rank& out) {
   if (const auto* r = std::get_if<Remove>(&step)) put(r->begin), put(r->end.value_or(-1));
   if (const auto* s = std::get_if<Shift>(&step)) put(s->begin), put(s->end.value_or(-1)), put(s->delta);
   if (const auto* r = std::get_if<Reorder>(&step)) for (const int n : r->rows) put(n);
+  if (const Rows* rows = rows_of(step))
+    for (const Tokens& row : *rows) put(static_cast<std::int64_t>(row.size()));
   if (const Loop* loop = loop_of(step)) {
     put(loop->new_tokens);
     put(loop->min_new);

@@ -1,0 +1,111 @@
+// The search: one consider(), a fixed point over all passes, and a common starting point for normal forms.
+#include "harness/shrinker.h"
+
+#include "harness/generator.h"
+#include "harness/order.h"
+#include "harness/shrink_search.h"
+#include "harness/text.h"
+
+namespace cachet {
+
+Search::Search(const Case& failing, const Verdict& verdict, Judge& judge, const Property& law, const Configuration& configuration, const ShrinkOptions& options)
+    : best_(failing), verdict_(verdict), judge_(judge), law_(law), configuration_(configuration), options_(options),
+      target_(signature_of(failing.law, verdict)) {}
+
+void Search::run(const std::string& name, const std::function<void(Search&)>& pass) {
+  current_ = 0;
+  while (current_ < passes_.size() && passes_[current_].name != name) ++current_;
+  if (current_ == passes_.size()) passes_.push_back({name, 0, 0, 0});
+  pass(*this);
+}
+
+bool Search::offer(Case candidate) {
+  ++passes_[current_].proposed;
+  Case fitted = repaired(candidate);
+  if (consider(candidate)) return true;
+  return !(fitted == candidate) && consider(fitted);
+}
+
+bool Search::jump(Case candidate) { return !exhausted() && !misfit(candidate, law_, configuration_, judge_.oracle()) && fails_alike(candidate); }
+
+bool Search::consider(const Case& candidate) {
+  if (exhausted() || !simpler(candidate, best_)) return false;
+  const std::string text = print_case(candidate);
+  if (const auto known = tried_.find(text); known != tried_.end()) {
+    neighbours_.push_back({passes_[current_].name, known->second, text});
+    return false;
+  }
+  if (misfit(candidate, law_, configuration_, judge_.oracle())) return false;
+  return fails_alike(candidate);
+}
+
+bool Search::fails_alike(const Case& candidate) {
+  ++passes_[current_].evaluated;
+  ++evaluations_;
+  Verdict verdict = judge_.replay(candidate);
+  if (is_failure(verdict)) {
+    const Signature signature = signature_of(candidate.law, verdict);
+    if (signature == target_) {
+      ++passes_[current_].useful;
+      best_ = candidate;
+      verdict_ = std::move(verdict);
+      neighbours_.clear();
+      return true;
+    }
+    slipped_.emplace(signature, candidate);
+  }
+  const std::string text = print_case(candidate);
+  const std::string name = is_failure(verdict) ? to_string(signature_of(candidate.law, verdict)) : verdict_name(verdict);
+  tried_[text] = name;
+  neighbours_.push_back({passes_[current_].name, name, text});
+  return false;
+}
+
+ShrinkResult Search::result() && {
+  return {std::move(best_), std::move(verdict_), target_, evaluations_, exhausted(), std::move(passes_), std::move(neighbours_), std::move(slipped_)};
+}
+
+namespace {
+
+/// Passes until none of them improves the case any more.
+void descend(Search& search, const std::vector<ShrinkPass>& passes) {
+  for (bool improved = true; improved && !search.exhausted();) {
+    const Case before = search.best();
+    for (const ShrinkPass& pass : passes) search.run(pass.name, pass.propose);
+    improved = !(search.best() == before);
+  }
+}
+
+/// The sizes of a case without its model and token values: what a canonical form keeps.
+std::vector<std::int64_t> skeleton(const Case& value) {
+  std::vector<std::int64_t> r = rank(value);
+  r.resize(std::min<std::size_t>(r.size(), 9));  // order.cpp: counts and op ranks stand before the model
+  return r;
+}
+
+}  // namespace
+
+ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Property>& laws, const Configuration& configuration, const ShrinkOptions& options) {
+  const Property* law = find_law(laws, failing.law);
+  const Verdict verdict = judge.replay(failing);
+  Search search(failing, verdict, judge, *law, configuration, options);
+  const std::vector<ShrinkPass> passes = shrink_passes();
+  descend(search, passes);
+  // Every search that came to these sizes goes on from the same model and tokens where they fail too, so that the result does
+  // not depend on where it came from. A descent that ends in smaller sizes begins once more.
+  for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
+    before = skeleton(search.best());
+    const Case reached = search.best();
+    bool jumped = false;
+    search.run("canonical", [&](Search& s) {
+      for (Case& form : canonical_forms(reached))
+        if ((jumped = s.jump(std::move(form)))) break;
+    });
+    if (!jumped) break;
+    descend(search, passes);
+    if (simpler(reached, search.best())) search.run("return", [&](Search& s) { s.jump(reached); });
+  }
+  return std::move(search).result();
+}
+
+}  // namespace cachet
