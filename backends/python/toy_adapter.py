@@ -143,16 +143,19 @@ class ToyEngine(Engine):
         while len(out) < new:
             self.log_call([fed], (1, len(fed)))
             logits = [self.model.step(token, cache) for token in fed][-1]
-            barred = stop if len(out) < min_new else ()
-            fed = [max((i for i in range(len(logits)) if i not in barred), key=logits.__getitem__)]
+            for barred in stop if len(out) < min_new else ():
+                if 0 <= barred < len(logits):
+                    logits[barred] = -math.inf
+            fed = [logits.index(max(logits))]
             out += fed
             if fed[0] in stop:
                 return out, "stop"
         return out, "length"
 
 
-DECLARATIONS = {"numeric": "float64", "architectures": ["gpt2"], "append_min": 1, "overflow": "refuse", "context": "refuse",
-                "last_token_cached": False, "step_cost_s": 0.01, "load_cost_s": 0.01}
+DECLARATIONS = {"numeric": "float64", "reuse": "library", "architectures": ["gpt2"], "append_min": 1, "overflow": "refuse",
+                "context": "refuse", "bitwise": ["repeat", "process", "reset", "fork", "batch", "chunk"],
+                "load_cost_s": 0.002, "step_cost_s": 0.001}
 
 if __name__ == "__main__":
     sys.exit(serve("toy", "1", [Configuration("lists", ToyEngine, DECLARATIONS, adds=("all_rows", "batch", "calls"))],

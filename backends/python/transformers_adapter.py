@@ -49,6 +49,7 @@ def load_model(directory):
     for trouble in ("missing_keys", "mismatched_keys", "error_msgs"):
         if info.get(trouble):
             raise Refused("invalid", f"{trouble} in the checkpoint: {sorted(map(str, info[trouble]))}")
+    model.generation_config.eos_token_id = None  # the step's stop list decides, not the checkpoint's
     return model.eval()
 
 
@@ -82,8 +83,8 @@ class TransformersEngine(Engine):
         return DynamicCache(config=self.model.config)
 
     def complete(self, tokens, new, stop, min_new, capacity=None):
-        if len(tokens) > MAX_ROWS:
-            raise Refused("invalid", f"at most {MAX_ROWS} rows")
+        if not 1 <= len(tokens) <= MAX_ROWS:
+            raise Refused("invalid", f"1 to {MAX_ROWS} rows")
         if capacity is not None and not self.engine_has_capacity() and len(tokens[0]) + new - 1 > capacity:
             raise Refused("capacity", f"{len(tokens[0])} tokens and {new} new ones do not fit into {capacity}")
         return self.call_generate(tokens, new, stop, min_new, self.retention(capacity))
@@ -179,7 +180,7 @@ class CallerRetains(TransformersEngine):
         if len(tokens) != len(session.history):
             raise Refused("invalid", f"{len(tokens)} rows for a session of {len(session.history)}")
         if not self.engine_has_capacity() and len(session.history[0]) + more > session.capacity:
-            raise Refused("capacity", f"{more} tokens do not fit after {len(session.history[0])} into {session.capacity}")
+            raise Refused("capacity", f"{len(session.history[0]) + more} tokens do not fit into {session.capacity}")
 
     def generate(self, session, new, stop, min_new, tokens=None):
         """generate over the whole history with the session's cache: the library's documented way to continue."""

@@ -111,12 +111,12 @@ class Check:
         if "error" in answer:
             self.note(f"{name}: the model was refused ({answer['error'].get('message')}); give one with --model")
             return
-        self.capabilities(adapter, name, offered, answer["result"]["model"])
+        self.capabilities(adapter, name, offered)
 
-    def capabilities(self, adapter, name, offered, handle):
+    def capabilities(self, adapter, name, offered):
         self.say("append" in offered or "complete" in offered, f"{name}: 'append' or 'complete'")
         for capability, trace in TRACES.items():
-            last = self.last(adapter, handle, trace)
+            last = self.last(adapter, name, trace)
             if capability in offered:
                 self.say(last["status"] == "ok", f"{name}: {capability}" + told(last))
                 self.observations(name, capability, trace[-1], offered, last)
@@ -124,13 +124,17 @@ class Check:
                 self.say(last["status"] == "refused", f"{name}: a refusal of {capability}, which is not offered")
         for op, trace in BATCHES.items():
             if op in offered and "batch" in offered:
-                last = self.last(adapter, handle, trace)
+                last = self.last(adapter, name, trace)
                 self.say(last["status"] == "ok", f"{name}: batch in {op}" + told(last))
-        unknown = self.last(adapter, handle, [{"op": "length", "session": "a", "no_such_field": 1}])
+        unknown = self.last(adapter, name, [{"op": "length", "session": "a", "no_such_field": 1}])
         self.say(unknown.get("kind") == "unsupported", f"{name}: a refusal of an unknown field")
 
-    def last(self, adapter, handle, trace):
+    def last(self, adapter, configuration, trace):
+        """The last report of a run on a model of its own, or the first that is not `ok`: what an engine keeps between
+        runs is not judged here."""
+        handle = adapter.load(configuration, self.directory)
         reports = adapter.run(handle, trace)
+        adapter.result("unload", model=handle)
         if len(reports) != len(trace):
             raise AssertionError(f"{len(reports)} reports of {len(trace)} steps")
         return next((r for r in reports if r["status"] != "ok"), reports[-1])

@@ -1,6 +1,7 @@
 """Answers the protocol's requests within one life. What a request means is decided here and nowhere else."""
 
 import json
+import math
 import sys
 import traceback
 
@@ -122,11 +123,16 @@ class Server:
 def parse(line):
     """The request in a line; its method and id have the right types."""
     try:
-        request = json.loads(line)
+        request = json.loads(line, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise RpcError(PARSE, "not JSON") from error
     if not isinstance(request, dict) or not isinstance(request.get("method"), str):
         raise RpcError(REQUEST, "a request is an object with a 'method'")
-    if isinstance(request.get("id"), (dict, list, bool)):
+    ident = request.get("id")
+    if isinstance(ident, (dict, list, bool)) or isinstance(ident, float) and not math.isfinite(ident):
         raise RpcError(REQUEST, "'id' is a number or a text")
     return request
+
+
+def no_constant(word):
+    raise ValueError(f"{word} is not JSON")

@@ -38,10 +38,11 @@ class Wire:
         self.descriptor = descriptor
 
     def send(self, message):
-        text = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False, separators=(",", ":"))
-        if len(text) > MAX_LINE_BYTES:
-            raise ValueError(f"a message of {len(text)} bytes; a line holds at most {MAX_LINE_BYTES}")
-        write_all(self.descriptor, text.encode() + b"\n")
+        text = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        line = text.encode(errors="replace")  # half a surrogate pair, which exceptions may quote, is no UTF-8
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"a message of {len(line)} bytes; a line holds at most {MAX_LINE_BYTES}")
+        write_all(self.descriptor, line + b"\n")
 
     def error(self, ident, code, message):
         self.send({"id": ident, "error": {"code": code, "message": message}})
