@@ -399,24 +399,26 @@ Case generate_case(const Request& request, Oracle& oracle) {
 }
 
 std::optional<std::string> misfit(const Case& value, const Property& law, const Configuration& configuration, Oracle& oracle) {
-  std::map<std::string, ModelPtr> held;
+  std::map<std::string, ModelSpec> held;
   for (const Event& event : value.trace.events) {
-    if (const auto* load = std::get_if<Load>(&event)) {
-      Result<ModelPtr> model = load_model(load->spec);
-      if (!model) return to_string(model.error());
-      held[load->handle] = *model;
-    }
+    if (const auto* load = std::get_if<Load>(&event)) held[load->handle] = load->spec;
     if (const auto* unload = std::get_if<Unload>(&event)) held.erase(unload->handle);
     const auto* run = std::get_if<Run>(&event);
     if (run == nullptr) continue;
-    const auto model = held.find(run->handle);
-    if (model == held.end()) return "model " + run->handle + " is not loaded";
-    Shadow shadow(model->second->spec, configuration);
+    const auto spec = held.find(run->handle);
+    if (spec == held.end()) return "model " + run->handle + " is not loaded";
+    ModelPtr model;  // built only where a loop's tokens must be known
+    Shadow shadow(spec->second, configuration);
     for (const Step& step : run->steps) {
       const Expectation e = shadow.expect(step);
       if (e.demand == Demand::kUndefined) return std::string(op_name(step)) + ": " + e.fault + " is not defined here";
       if (e.demand == Demand::kAnswer) {
-        shadow.assume(step, predict_emitted(step, shadow, model->second, oracle));
+        if (std::holds_alternative<Generate>(step) && !model) {
+          Result<ModelPtr> built = load_model(spec->second);
+          if (!built) return to_string(built.error());
+          model = *built;
+        }
+        shadow.assume(step, predict_emitted(step, shadow, model, oracle));
         continue;
       }
       const bool overflow = e.fault == "past_capacity" || e.fault == "past_context";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/step_parts.h"
+
 namespace cachet {
 namespace {
 
@@ -16,19 +18,6 @@ std::int64_t tokens_in(const Rows& rows) {
   std::int64_t n = 0;
   for (const Tokens& row : rows) n += static_cast<std::int64_t>(row.size());
   return n;
-}
-
-const Rows* rows_of(const Step& step) {
-  if (const auto* a = std::get_if<Append>(&step)) return &a->tokens;
-  if (const auto* g = std::get_if<Generate>(&step)) return g->tokens ? &*g->tokens : nullptr;
-  if (const auto* c = std::get_if<Complete>(&step)) return &c->tokens;
-  return nullptr;
-}
-
-const Loop* loop_of(const Step& step) {
-  if (const auto* g = std::get_if<Generate>(&step)) return &g->loop;
-  if (const auto* c = std::get_if<Complete>(&step)) return &c->loop;
-  return nullptr;
 }
 
 /// Optional fields that are set: each makes a call harder to read.

@@ -58,11 +58,38 @@ struct ShrinkPass {
 /// In the order they are tried: what removes most first.
 std::vector<ShrinkPass> shrink_passes();
 
+/// The passes by what they change, each list in its order: runs, sessions and steps; lengths and rows; fields and numbers;
+/// models.
+std::vector<ShrinkPass> structure_passes();
+std::vector<ShrinkPass> length_passes();
+std::vector<ShrinkPass> value_passes();
+std::vector<ShrinkPass> model_passes();
+
 /// The starting points of normal forms, simplest first: the case on a small standard model with standard tokens.
 std::vector<Case> canonical_forms(const Case& value);
 
 /// Sizes made to fit again after something before them became shorter: crops no longer than the row, rows as many as the
 /// session has.
 Case repaired(const Case& value);
+
+/// The longest history that any session or prompt of the case comes to.
+int longest_history(const Case& value);
+
+/// Where a step stands in a case.
+struct At {
+  int event = 0;
+  int step = 0;
+};
+/// Every step of every run, in order.
+std::vector<At> places(const Case& value);
+inline Run& run_at(Case& value, At at) { return std::get<Run>(value.trace.events[static_cast<std::size_t>(at.event)]); }
+inline Step& step_at(Case& value, At at) { return run_at(value, at).steps[static_cast<std::size_t>(at.step)]; }
+inline const Step& step_at(const Case& value, At at) {
+  return std::get<Run>(value.trace.events[static_cast<std::size_t>(at.event)]).steps[static_cast<std::size_t>(at.step)];
+}
+
+/// Offers `change` applied to the best case's step at each place, from the last to the first; places are looked up anew after
+/// each success. `change` returns false where it does not apply.
+void offer_at_each(Search& search, const std::function<bool(Case&, At)>& change);
 
 }  // namespace cachet

@@ -1,0 +1,151 @@
+// Passes that make the model smaller and its weights plainer, and the standard models and tokens that normal forms start from.
+#include <algorithm>
+
+#include "harness/shrink_search.h"
+#include "harness/step_parts.h"
+
+namespace cachet {
+namespace {
+
+std::vector<Load*> loads_of(Case& value) {
+  std::vector<Load*> out;
+  for (Event& event : value.trace.events)
+    if (auto* load = std::get_if<Load>(&event)) out.push_back(load);
+  return out;
+}
+
+/// Ids of runs of the model brought into a smaller vocabulary; ids outside the old one stay outside the new.
+void fold_tokens(Case& value, const std::string& handle, int from, int to) {
+  const auto fold = [&](Token& t) {
+    if (t >= from) t += to - from;
+    else if (t >= to) t %= to;
+  };
+  for (Event& event : value.trace.events) {
+    Run* run = std::get_if<Run>(&event);
+    if (run == nullptr || run->handle != handle) continue;
+    for (Step& step : run->steps) {
+      if (Rows* rows = rows_of(step))
+        for (Tokens& row : *rows) std::for_each(row.begin(), row.end(), fold);
+      if (Loop* loop = loop_of(step); loop && loop->stop) std::for_each(loop->stop->begin(), loop->stop->end(), fold);
+    }
+  }
+}
+
+/// Offers the change on each model; true when one was taken.
+bool offer_on_models(Search& search, const std::function<bool(Case&, Load&)>& change) {
+  bool any = false;
+  Case probe = search.best();
+  const std::size_t count = loads_of(probe).size();
+  for (std::size_t i = 0; i < count && !search.exhausted(); ++i) {
+    Case candidate = search.best();
+    Load& load = *loads_of(candidate)[i];
+    if (load.spec.weights.kind == WeightRecipe::Kind::kDirectory) continue;  // its sizes are those of the files
+    if (change(candidate, load)) any |= search.offer(std::move(candidate));
+  }
+  return any;
+}
+
+void smaller_models(Search& search) {
+  for (const int layers : {1, 2}) offer_on_models(search, [&](Case&, Load& l) { return l.spec.layers > layers && (l.spec.layers = layers, true); });
+  for (const int heads : {1, 2})
+    offer_on_models(search, [&](Case&, Load& l) { return l.spec.heads > heads && l.spec.width % heads == 0 && (l.spec.heads = heads, true); });
+  for (const int width : {2, 4, 8})
+    offer_on_models(search, [&](Case&, Load& l) {
+      if (l.spec.width <= width) return false;
+      l.spec.width = width;
+      while (l.spec.width % l.spec.heads != 0) --l.spec.heads;
+      return true;
+    });
+  offer_on_models(search, [](Case&, Load& l) { return l.spec.inner != 0 && (l.spec.inner = 0, true); });
+  for (const int vocab : {2, 3, 4, 8})
+    offer_on_models(search, [&](Case& value, Load& l) {
+      if (l.spec.vocab <= vocab) return false;
+      fold_tokens(value, l.handle, l.spec.vocab, vocab);
+      l.spec.vocab = vocab;
+      return true;
+    });
+  const ModelSpec plain;
+  offer_on_models(search, [&](Case&, Load& l) { return l.spec.norm_epsilon != plain.norm_epsilon && (l.spec.norm_epsilon = plain.norm_epsilon, true); });
+  offer_on_models(search, [&](Case&, Load& l) { return l.spec.activation != plain.activation && (l.spec.activation = plain.activation, true); });
+}
+
+/// The fixed ladder: patterns, then seeds 0, 1, 2 ...
+std::vector<WeightRecipe> ladder(int seeds) {
+  std::vector<WeightRecipe> out;
+  for (const std::string& name : weight_patterns()) out.push_back({WeightRecipe::Kind::kPattern, name, 0});
+  for (int seed = 0; seed < seeds; ++seed) out.push_back({WeightRecipe::Kind::kSeed, "", static_cast<std::uint64_t>(seed)});
+  return out;
+}
+
+void plainer_weights(Search& search) {
+  constexpr int kSeeds = 4;
+  for (const WeightRecipe& recipe : ladder(kSeeds))
+    if (offer_on_models(search, [&](Case&, Load& l) { return l.spec.weights != recipe && (l.spec.weights = recipe, true); })) break;
+}
+
+void smaller_context(Search& search) {
+  constexpr int kMostTries = 4;
+  const int needed = longest_history(search.best());
+  for (int context = std::max(needed - 1, 1); context < needed + kMostTries; ++context)
+    if (offer_on_models(search, [&](Case&, Load& l) { return l.spec.context > context && (l.spec.context = context, true); })) break;
+}
+
+/// Standard ids for a token list: `first` then counting, within the vocabulary.
+enum class Ids { kZeros, kCounting, kCountingByCall, kLastDiffers };
+
+void set_tokens(Case& value, Ids ids, int vocab) {
+  int call = 0;
+  for (const At at : places(value)) {
+    Rows* rows = rows_of(step_at(value, at));
+    if (rows == nullptr) continue;
+    for (std::size_t r = 0; r < rows->size(); ++r)
+      for (std::size_t t = 0; t < (*rows)[r].size(); ++t) {
+        Token& id = (*rows)[r][t];
+        if (id < 0 || id >= vocab) continue;
+        switch (ids) {
+          case Ids::kZeros: id = 0; break;
+          case Ids::kCounting: id = static_cast<Token>(t + r) % vocab; break;
+          case Ids::kCountingByCall: id = static_cast<Token>(t + r + static_cast<std::size_t>(call)) % vocab; break;
+          case Ids::kLastDiffers: id = t + 1 == (*rows)[r].size() ? static_cast<Token>(call + 1) % vocab : static_cast<Token>(t + r) % vocab; break;
+        }
+      }
+    ++call;
+  }
+}
+
+}  // namespace
+
+std::vector<Case> canonical_forms(const Case& value) {
+  std::vector<Case> out;
+  Case probe = value;
+  for (const Load* load : loads_of(probe))
+    if (load->spec.weights.kind == WeightRecipe::Kind::kDirectory) return {};
+  constexpr int kVocab = 4;
+  struct Size { int layers, width; };
+  for (const WeightRecipe& weights : ladder(2))
+    for (const Size size : {Size{1, 4}, Size{2, 4}})
+      for (const Ids ids : {Ids::kZeros, Ids::kCounting, Ids::kCountingByCall, Ids::kLastDiffers}) {
+        Case form = value;
+        for (Load* load : loads_of(form)) {
+          const int before = load->spec.vocab;
+          ModelSpec plain;
+          plain.family = load->spec.family;
+          plain.layers = size.layers;
+          plain.width = size.width;
+          plain.vocab = kVocab;
+          plain.context = std::max({load->spec.context, longest_history(form)});
+          plain.weights = weights;
+          load->spec = plain;
+          fold_tokens(form, load->handle, before, kVocab);
+        }
+        set_tokens(form, ids, kVocab);
+        out.push_back(std::move(form));
+      }
+  return out;
+}
+
+std::vector<ShrinkPass> model_passes() {
+  return {{"smaller_models", smaller_models}, {"plainer_weights", plainer_weights}, {"smaller_context", smaller_context}};
+}
+
+}  // namespace cachet
