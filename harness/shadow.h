@@ -17,7 +17,10 @@ struct ShadowSession {
   Rows history;              ///< (rows) everything fed or emitted
   std::vector<int> pending;  ///< (rows) 1 where the last token of the history is emitted but not yet in the cache
   bool pending_known = true; ///< false after generate where `last_token_cached` is not declared
-  bool torn = false;         ///< a step failed on it: nothing is judged until reset or close
+  bool torn = false;         ///< a step failed on it or a bad call was answered: nothing is judged until reset or close
+  bool doubtful = false;     ///< torn, and not even known to be open
+  bool moved = false;        ///< positions are no longer 0, 1, 2 ... (remove, shift): its rows are not the reference's
+  int pads = 0;              ///< slots a row may have lost to pads, at most
 
   int rows() const { return static_cast<int>(history.size()); }
   /// Tokens of a row that are in the cache.
@@ -35,7 +38,9 @@ enum class Demand {
 struct Expectation {
   Demand demand = Demand::kAnswer;
   std::string fault;  ///< for kRefuse and kUndefined: a stable word, "past_capacity", "empty_append", "token_outside_vocabulary",
-                      ///< "crop_beyond", "crop_negative", "unknown_session", "session_open", "wrong_rows", "undeclared", "malformed" ...
+                      ///< "past_context", "crop_beyond", "crop_negative", "unknown_session", "session_open", "wrong_rows", "bad_open",
+                      ///< "bad_count", "nothing_to_continue", "unknown_blob", "unknown_mark", "bad_rows", "bad_range",
+                      ///< "undeclared" (a capability or limit), "malformed" (raw); kUndefined has further words of its own
   bool operator==(const Expectation&) const = default;
 };
 
@@ -59,7 +64,11 @@ class Shadow {
   const Configuration& configuration() const { return configuration_; }
 
  private:
+  friend class ShadowRules;
+
   void commit(const Step& step, const Rows& emitted);
+  void tear(const Step& step);
+  void feed(ShadowSession& session, const Rows& tokens);
 
   ModelSpec spec_;
   Configuration configuration_;
@@ -67,6 +76,21 @@ class Shadow {
   std::map<std::string, ShadowSession> blobs_;
   std::map<std::string, std::map<std::string, ShadowSession>> marks_;
 };
+
+/// Can a stop id end this loop before its last token?
+bool may_stop_early(const Loop& loop, int vocab);
+
+/// How many tokens a loop may emit after `filled` tokens into `slots` slots. The two differ where it is not declared whether
+/// the last token takes a slot.
+struct Fit {
+  int least = 0;
+  int most = 0;
+};
+Fit fit(int filled, int slots, std::optional<bool> last_token_cached);
+
+/// The tokens that a loop's report adds to the history of each row: up to its stop token, without pads after it. nullopt when
+/// the report has none or they cannot be what a loop emitted (wrong rows, ids outside the vocabulary, too many).
+std::optional<Rows> emitted_rows(const Report& report, const Loop& loop, int rows, int vocab, const Declarations& declarations);
 
 /// One executed step beside what the shadow says of it.
 struct StepView {
