@@ -78,6 +78,9 @@ struct LoadOutcome {
   std::optional<Broken> broken;
 };
 
+/// Is handed each report as soon as its step is finished.
+using StepSink = std::function<void(const Report&)>;
+
 /// One life of a backend in one configuration: a new engine object, a new process, or the protocol's restart. What the
 /// engine retains lives as long as the Life. Calls never throw; after a `broken` outcome the life is over and every later
 /// call is broken too.
@@ -86,6 +89,12 @@ class Life {
   virtual ~Life() = default;
   virtual LoadOutcome load(const std::string& handle, const ModelPtr& model) = 0;
   virtual RunRecord run(const std::string& handle, const std::vector<Step>& steps) = 0;
+  /// As run, with each report also handed to `sink`: at once where the backend can, else when the run is over.
+  virtual RunRecord run_streaming(const std::string& handle, const std::vector<Step>& steps, const StepSink& sink) {
+    RunRecord record = run(handle, steps);
+    for (const Report& report : record.reports) sink(report);
+    return record;
+  }
   virtual std::optional<Broken> unload(const std::string& handle) = 0;
 };
 
