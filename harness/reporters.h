@@ -9,14 +9,21 @@
 namespace cachet {
 
 /// What is printed at the end of `check`: for each subject the laws with their counts, then each finding with claim, minimal
-/// trace, divergence and replay command. `color`: ANSI colours.
-std::string terminal_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws, bool color);
+/// trace, divergence and replay command. `color`: ANSI colours. `replay`: the command that a finding's file is put behind.
+std::string terminal_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws, bool color,
+                            const std::string& replay = "cachet replay");
 
 /// One finding as it is printed on the terminal.
-std::string terminal_finding(const Finding& finding, const std::vector<Property>& laws, bool color);
+std::string terminal_finding(const Finding& finding, const std::vector<Property>& laws, bool color,
+                             const std::string& replay = "cachet replay");
 
 /// One testsuite a subject, one testcase a law; a failing law's message holds its minimal case.
-std::string junit_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws);
+std::string junit_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws,
+                         const std::string& replay = "cachet replay");
+
+/// The case that stands for a finding: shrunk where it was, else as it was found.
+const Case& minimal_case(const Finding& finding);
+const Verdict& minimal_verdict(const Finding& finding);
 
 /// One object a verdict that is not a plain pass (`event law backend verdict case seed steps file`), sorted; last the summary.
 /// Tallies ride along under added keys so that shards can be merged.
