@@ -66,9 +66,8 @@ Verdict judge_row(const StepView& view, int r, const Configuration& configuratio
   Tokens fed;
   for (const ModelCall& call : *view.report->calls) fed.insert(fed.end(), call.tokens[static_cast<std::size_t>(r)].begin(), call.tokens[static_cast<std::size_t>(r)].end());
   if (std::find(legal.begin(), legal.end(), fed) != legal.end()) return Pass{};
-  std::size_t shortest = legal.front().size(), longest = shortest;
-  for (const Tokens& feed : legal) shortest = std::min(shortest, feed.size()), longest = std::max(longest, feed.size());
-  const char* kind = fed.size() < shortest ? "gap" : fed.size() > longest ? "overlap" : "fed_wrong";
+  const std::size_t expected = legal.front().size();
+  const char* kind = fed.size() < expected ? "gap" : fed.size() > expected ? "overlap" : "fed_wrong";
   return fail_at(view, kind, show(legal.front()), show(fed), fmt::format("tokens fed in row {}; attested by calls", r));
 }
 

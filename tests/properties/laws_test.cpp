@@ -46,7 +46,7 @@ const std::vector<Step> kWalk = {open(), append({3, 1, 2}, Want::kAll), generate
 
 TEST(Laws, AnHonestBackendHoldsEveryOne) {
   std::vector<Step> steps = kWalk;
-  steps.insert(steps.end(), {append({9}), append({1})});
+  steps.insert(steps.end(), {append({9}), append(Tokens(11, 1)), append({1})});
   for (const Property& law : properties::properties()) {
     FakeLab lab(steps);
     const Verdict verdict = judged(law.name, lab, steps);
