@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     options.suite = "cachet " CACHET_VERSION;
     return [words, options] { return cachet::make_process_backend(words, options); };
   };
-  suite.laws = cachet::properties();
+  suite.laws = cachet::properties::properties();
   suite.zoo = cachet::zoo_entries();
   return cachet::cli::run_command_line(argc, argv, suite);
 }

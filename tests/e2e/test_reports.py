@@ -1,0 +1,138 @@
+"""The formats that other programs read: JUnit, JSON Lines, `--json`, certificates. Keys are a contract: added, never renamed."""
+
+import json
+import os
+import unittest
+import xml.etree.ElementTree as xml
+
+from support import CliTest, defect_of, listed, objects, run
+
+ROW = {"event", "law", "backend", "verdict", "case", "seed", "steps", "file"}
+SUMMARY = {"event", "backends", "laws", "cases", "failures", "ties", "vacuous", "unsupported", "seconds"}
+ZOO = {"defect", "host", "caught_by", "seeds", "found", "median_cases", "minima", "steps", "known_steps", "median_evaluations", "slippage"}
+
+
+class Reports(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.subject = defect_of("static_cache", "repeat_call")
+
+    def setUp(self):
+        super().setUp()
+        self.check(1, "check", self.subject, "eager", "--cases", "200", "--jsonl", "r.jsonl", "--junit", "r.xml")
+
+    def test_lines_have_the_keys_of_the_contract_in_order_and_end_in_a_summary(self):
+        rows = self.lines("r.jsonl")
+        self.assertEqual([r["event"] for r in rows], ["verdict"] * (len(rows) - 1) + ["summary"])
+        for row in rows[:-1]:
+            self.assertLessEqual(ROW, set(row))
+            self.assertNotEqual(row["verdict"], "pass")
+        order = [(r["backend"], r["law"], r["verdict"], -1 if r["case"] is None else r["case"]) for r in rows[:-1]]
+        self.assertEqual(order, sorted(order))
+        summary = rows[-1]
+        self.assertLessEqual(SUMMARY, set(summary))
+        self.assertEqual(set(summary["seconds"]), {"total", "backend", "reference"})
+        self.assertEqual(summary["cases"], 400)
+        self.assertGreater(summary["failures"], 0)
+        self.assertEqual(summary["backends"], [self.subject, "eager"])
+
+    def test_files_named_in_lines_hold_the_minimal_case(self):
+        for row in self.lines("r.jsonl")[:-1]:
+            if row["case"] is None:
+                continue
+            with open(self.path(row["file"])) as f:
+                self.assertEqual(f.read(), row["minimal"])
+
+    def test_counts_of_the_summary_add_up(self):
+        rows = self.lines("r.jsonl")
+        for key, verdict in (("ties", "tie"), ("vacuous", "vacuous")):
+            self.assertEqual(rows[-1][key], sum(r["count"] for r in rows[:-1] if r["verdict"] == verdict))
+
+    def test_junit_names_every_law_on_every_subject(self):
+        root = xml.parse(self.path("r.xml")).getroot()
+        self.assertEqual([s.get("name") for s in root], [self.subject, "eager"])
+        laws = {row["name"] for row in listed("laws")}
+        for suite in root:
+            self.assertEqual({c.get("name") for c in suite}, laws)
+            for key, tag in (("failures", "failure"), ("skipped", "skipped")):
+                self.assertEqual(int(suite.get(key)), len([c for c in suite if c.find(tag) is not None]))
+            self.assertEqual(int(suite.get("tests")), len(suite))
+        failures = root[0].findall(".//failure")
+        self.assertGreater(len(failures), 0)
+        self.assertIn("replay", failures[0].text)
+        self.assertEqual(root[1].findall(".//failure"), [])
+
+    def test_a_certificate_holds_both_sides_and_the_neighbours(self):
+        for case in self.cases():
+            with open(case.removesuffix(".case") + ".json") as f:
+                certificate = json.load(f)
+            with open(case) as f:
+                self.assertEqual(certificate["case"], f.read())
+            self.assertIn("expected", certificate["divergence"])
+            self.assertGreater(len(certificate["exhibits"]), 0)
+            self.assertGreater(len(certificate["exhibits"][0]["reports"]), 0)
+            self.assertGreater(len(certificate["shrinking"]["neighbours"]), 0)
+            self.assertFalse(certificate["shrinking"]["exhausted"])
+
+    def test_what_was_not_judged_is_listed(self):
+        rows = self.lines("r.jsonl")
+        text = run("check", "eager", "--cases", "200", cwd=self.folder).stdout
+        for law, reason in rows[-1]["campaigns"][1]["unsupported"].items():
+            self.assertIn(law, text)
+            self.assertIn(reason, text)
+        for law, tally in rows[-1]["campaigns"][1]["laws"].items():
+            for reason in tally["reasons"]:
+                self.assertIn(reason, text)
+
+
+class Lists(CliTest):
+    def test_lists_have_the_keys_of_the_contract(self):
+        self.assertLessEqual({"eager", "static_cache"}, {row["name"] for row in listed("backends")})
+        self.assertIn("gpt2", {row["name"] for row in listed("architectures")})
+        self.assertGreaterEqual(len(listed("laws")), 13)
+        rows = listed("defects")
+        self.assertGreaterEqual(len(rows), 12)
+        laws = {row["name"] for row in listed("laws")}
+        for row in rows:
+            self.assertLessEqual({"name", "host", "laws", "known_steps"}, set(row))
+            self.assertLessEqual(set(row["laws"]), laws)
+
+    def test_lists_for_people_name_the_same(self):
+        for what in ("backends", "laws", "defects", "architectures"):
+            text = run("list", what).stdout
+            for row in listed(what):
+                self.assertIn(row["name"], text)
+
+
+class Zoo(CliTest):
+    def test_a_row_has_the_keys_of_the_contract_and_a_summary_ends_it(self):
+        subject = defect_of("static_cache", "repeat_call")
+        rows = objects(self.check(0, "zoo", "--defect", subject, "--seeds", "2", "--json").stdout)
+        self.assertEqual(len(rows), 2)
+        self.assertLessEqual(ZOO, set(rows[0]))
+        self.assertEqual(f"{rows[0]['host']}+{rows[0]['defect']}", subject)
+        self.assertEqual((rows[0]["found"], rows[0]["seeds"]), (2, 2))
+        self.assertEqual(rows[0]["steps"], rows[0]["known_steps"])
+        self.assertEqual(rows[1]["event"], "summary")
+
+    def test_a_budget_too_small_to_find_it_misses_the_bar(self):
+        rows = objects(self.check(1, "zoo", "--defect", defect_of("static_cache", "repeat_call"), "--seeds", "1", "--cases", "1", "--json").stdout)
+        self.assertGreater(len(rows[0]["missed"]), 0)
+
+    def test_two_planted_at_once_are_both_found(self):
+        rows = objects(self.check(0, "zoo", "--pairs", "1", "--seeds", "1", "--json").stdout)
+        self.assertTrue(rows[0]["both_found"])
+
+
+class Export(CliTest):
+    def test_an_exported_model_has_both_files_and_exports_alike_again(self):
+        self.check(0, "export", "gpt2 layers=2 heads=2 width=4 vocab=8 context=16 weights=seed:3", "a")
+        self.check(0, "export", "a", "b")
+        for name in ("config.json", "model.safetensors"):
+            with open(self.path("a/" + name), "rb") as a, open(self.path("b/" + name), "rb") as b:
+                self.assertEqual(a.read(), b.read(), name)
+        self.assertEqual(sorted(os.listdir(self.path("a"))), ["config.json", "model.safetensors"])
+
+
+if __name__ == "__main__":
+    unittest.main()
