@@ -4,6 +4,7 @@
 #include <istream>
 #include <ostream>
 #include <set>
+#include <variant>
 
 #include "harness/checkpoint.h"
 #include "harness/json.h"
@@ -24,7 +25,12 @@ enum Code : int {
   kEngineBroken = -32003,
 };
 
-Error rpc_error(Code code, std::string message) { return {"", code, std::move(message)}; }  // `line` carries the code
+struct Failure {
+  Code code;
+  std::string message;
+};
+template <typename T>
+using Or = std::variant<T, Failure>;
 
 enum class Read { kLine, kTooLong, kEnd };
 
@@ -46,19 +52,6 @@ Read read_line(std::istream& in, std::string& line) {
   return too_long ? Read::kTooLong : Read::kLine;
 }
 
-/// The spec of a load request, through the same parser as the text form.
-Result<ModelSpec> spec_of(const Json& object) {
-  const auto family = object.find("family");
-  if (family == object.end() || !family->is_string()) return rpc_error(kRefused, "spec.family is missing; expected the name of a family");
-  std::vector<std::string> words = {family->get<std::string>()};
-  for (const auto& [key, value] : object.items()) {
-    if (key == "family") continue;
-    if (!value.is_primitive() || value.is_null()) return rpc_error(kRefused, "spec." + key + ": expected a number or text");
-    words.push_back(key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
-  }
-  return parse_model_spec(words);
-}
-
 class Server {
  public:
   Server(Backend& backend, std::ostream& out) : backend_(backend), out_(out) {}
@@ -66,32 +59,33 @@ class Server {
   /// False when the server is to end.
   bool answer(const std::string& line) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) return true;
-    const Json request = Json::parse(line, nullptr, false);
-    if (request.is_discarded()) return fail(nullptr, rpc_error(kParse, "the line is not JSON; expected one JSON-RPC 2.0 request"));
-    if (!request.is_object()) return fail(nullptr, rpc_error(kRequest, "expected one JSON-RPC 2.0 request object a line"));
+    const Result<Json> parsed = parse_json(line);
+    if (!parsed) return fail(nullptr, Failure{kParse, to_string(parsed.error()) + "; expected one JSON-RPC 2.0 request"});
+    const Json& request = *parsed;
+    if (!request.is_object()) return fail(nullptr, Failure{kRequest, "expected one JSON-RPC 2.0 request object a line"});
     const Json id = request.value("id", Json());
     const auto method = request.find("method");
-    if (!(id.is_null() || id.is_string() || id.is_number())) return fail(nullptr, rpc_error(kRequest, "id: expected text, a number or null"));
-    if (request.value("jsonrpc", Json()) != "2.0") return fail(id, rpc_error(kRequest, "jsonrpc: expected \"2.0\""));
-    if (method == request.end() || !method->is_string()) return fail(id, rpc_error(kRequest, "method: expected text"));
+    if (!(id.is_null() || id.is_string() || id.is_number())) return fail(nullptr, Failure{kRequest, "id: expected text, a number or null"});
+    if (request.value("jsonrpc", Json()) != "2.0") return fail(id, Failure{kRequest, "jsonrpc: expected \"2.0\""});
+    if (method == request.end() || !method->is_string()) return fail(id, Failure{kRequest, "method: expected text"});
     if (!request.contains("id")) return true;  // a notification is never answered
     const Json params = request.value("params", Json::object());
-    if (!params.is_object()) return fail(id, rpc_error(kParams, "params: expected an object"));
+    if (!params.is_object()) return fail(id, Failure{kParams, "params: expected an object"});
     const std::string name = method->get<std::string>();
-    Result<Json> result = dispatch(name, params);
-    if (!result) return fail(id, result.error());
-    send({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(*result)}});
+    const Or<Json> outcome = dispatch(name, params);
+    if (const auto* failure = std::get_if<Failure>(&outcome)) return fail(id, *failure);
+    send({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::get<Json>(outcome)}});
     return name != "shutdown" && out_.good();
   }
 
-  bool fail(const Json& id, const Error& error) {
-    send({{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", error.line}, {"message", error.message}}}});
+  bool fail(const Json& id, const Failure& failure) {
+    send({{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", static_cast<int>(failure.code)}, {"message", failure.message}}}});
     return out_.good();
   }
-  bool too_long() { return fail(nullptr, rpc_error(kRequest, "a line of more than 256 MiB")); }
+  bool too_long() { return fail(nullptr, Failure{kRequest, "a line of more than 256 MiB"}); }
 
  private:
-  Result<Json> dispatch(const std::string& method, const Json& params) {
+  Or<Json> dispatch(const std::string& method, const Json& params) {
     if (method == "initialize") return initialize(params);
     if (method == "load") return load(params);
     if (method == "run") return run(params);
@@ -102,88 +96,90 @@ class Server {
       handles_.clear();
       return Json::object();
     }
-    return rpc_error(kMethod, "unknown method \"" + method + "\"; expected initialize, load, run, unload, restart or shutdown");
+    return Failure{kMethod, "unknown method \"" + method + "\"; expected initialize, load, run, unload, restart or shutdown"};
   }
 
-  Result<Json> initialize(const Json& params) {
-    if (params.value("protocol", Json()) != 1) return rpc_error(kParams, "protocol: expected 1, the version spoken here");
+  Or<Json> initialize(const Json& params) {
+    if (params.value("protocol", Json()) != 1) return Failure{kParams, "protocol: expected 1, the version spoken here"};
     Description description = backend_.describe();
     for (Configuration& configuration : description.configurations) configuration.capabilities.insert("restart");
     return description_to_json(description);
   }
 
-  Result<Json> load(const Json& params) {
+  Or<Json> load(const Json& params) {
     const auto configuration = params.find("configuration");
-    if (configuration == params.end() || !configuration->is_string()) return rpc_error(kParams, "configuration: expected text");
+    if (configuration == params.end() || !configuration->is_string()) return Failure{kParams, "configuration: expected text"};
     const std::string name = configuration->get<std::string>();
     bool known = false;
     for (const Configuration& c : backend_.describe().configurations) known = known || c.name == name;
-    if (!known) return rpc_error(kUnknown, "unknown configuration \"" + name + "\"");
-    const Result<ModelPtr> model = model_of(params.value("model", Json()));
-    if (!model) return model.error();
+    if (!known) return Failure{kUnknown, "unknown configuration \"" + name + "\""};
+    const Or<ModelPtr> model = model_of(params.value("model", Json()));
+    if (const auto* failure = std::get_if<Failure>(&model)) return *failure;
     if (life_ && configuration_ != name && !handles_.empty())
-      return rpc_error(kRefused, "models are loaded in configuration \"" + configuration_ + "\"; unload them or restart first");
+      return Failure{kRefused, "models are loaded in configuration \"" + configuration_ + "\"; unload them or restart first"};
     if (!life_ || configuration_ != name) {
       life_ = backend_.begin(name);
       configuration_ = name;
     }
     const std::string handle = "m" + std::to_string(loads_);
-    const LoadOutcome outcome = life_->load(handle, *model);
-    if (outcome.broken) return rpc_error(kEngineBroken, outcome.broken->message);
-    if (!outcome.ok) return rpc_error(kRefused, outcome.refusal);
+    const LoadOutcome outcome = life_->load(handle, std::get<ModelPtr>(model));
+    if (outcome.broken) return Failure{kEngineBroken, outcome.broken->message};
+    if (!outcome.ok) return Failure{kRefused, outcome.refusal};
     ++loads_;
     handles_.insert(handle);
     return Json{{"model", handle}};
   }
 
-  static Result<ModelPtr> model_of(const Json& model) {
+  static Or<ModelPtr> model_of(const Json& model) {
     if (!model.is_object() || (!model.contains("directory") && !model.contains("spec")))
-      return rpc_error(kParams, "model: expected an object with directory or spec");
+      return Failure{kParams, "model: expected an object with directory or spec"};
     if (model.contains("directory")) {
-      if (!model["directory"].is_string()) return rpc_error(kParams, "model.directory: expected text");
+      if (!model["directory"].is_string()) return Failure{kParams, "model.directory: expected text"};
       return refused_model(read_checkpoint(model["directory"].get<std::string>()));
     }
-    if (!model["spec"].is_object()) return rpc_error(kParams, "model.spec: expected an object");
-    const Result<ModelSpec> spec = spec_of(model["spec"]);
-    if (!spec) return rpc_error(kRefused, to_string(spec.error()));
+    if (!model["spec"].is_object()) return Failure{kParams, "model.spec: expected an object"};
+    const Result<ModelSpec> spec = spec_from_json(model["spec"]);
+    if (!spec) return Failure{kRefused, to_string(spec.error())};
     return refused_model(load_model(*spec));
   }
 
-  static Result<ModelPtr> refused_model(Result<ModelPtr> model) {
-    if (!model) return rpc_error(kRefused, to_string(model.error()));
-    return model;
+  static Or<ModelPtr> refused_model(const Result<ModelPtr>& model) {
+    if (!model) return Failure{kRefused, to_string(model.error())};
+    return *model;
   }
 
-  Result<std::string> handle_of(const Json& params) const {
+  Or<std::string> handle_of(const Json& params) const {
     const auto model = params.find("model");
-    if (model == params.end() || !model->is_string()) return rpc_error(kParams, "model: expected a handle");
+    if (model == params.end() || !model->is_string()) return Failure{kParams, "model: expected a handle"};
     const std::string handle = model->get<std::string>();
-    if (handles_.count(handle) == 0) return rpc_error(kUnknown, "unknown model \"" + handle + "\"");
+    if (handles_.count(handle) == 0) return Failure{kUnknown, "unknown model \"" + handle + "\""};
     return handle;
   }
 
-  Result<Json> run(const Json& params) {
-    const Result<std::string> handle = handle_of(params);
-    if (!handle) return handle.error();
+  Or<Json> run(const Json& params) {
+    const Or<std::string> given = handle_of(params);
+    if (const auto* failure = std::get_if<Failure>(&given)) return *failure;
+    const std::string& handle = std::get<std::string>(given);
     const auto trace = params.find("trace");
-    if (trace == params.end() || !trace->is_array()) return rpc_error(kParams, "trace: expected a list of steps");
+    if (trace == params.end() || !trace->is_array()) return Failure{kParams, "trace: expected a list of steps"};
     std::vector<Step> steps;
     for (const Json& element : *trace) {
       Result<Step> step = step_from_json(element);
       steps.push_back(step ? std::move(*step) : Raw{dump(element)});  // the backend refuses it where it stands
     }
-    const RunRecord record = life_->run_streaming(*handle, steps, [this](const Report& report) {
+    const RunRecord record = life_->run_streaming(handle, steps, [this](const Report& report) {
       send({{"jsonrpc", "2.0"}, {"method", "step"}, {"params", report_to_json(report)}});
     });
-    if (record.broken) return rpc_error(kEngineBroken, record.broken->message);
+    if (record.broken) return Failure{kEngineBroken, record.broken->message};
     return Json{{"steps", record.reports.size()}};
   }
 
-  Result<Json> unload(const Json& params) {
-    const Result<std::string> handle = handle_of(params);
-    if (!handle) return handle.error();
-    handles_.erase(*handle);
-    if (const auto broken = life_->unload(*handle)) return rpc_error(kEngineBroken, broken->message);
+  Or<Json> unload(const Json& params) {
+    const Or<std::string> given = handle_of(params);
+    if (const auto* failure = std::get_if<Failure>(&given)) return *failure;
+    const std::string& handle = std::get<std::string>(given);
+    handles_.erase(handle);
+    if (const auto broken = life_->unload(handle)) return Failure{kEngineBroken, broken->message};
     return Json::object();
   }
 
@@ -210,9 +206,9 @@ int serve(Backend& backend, std::istream& in, std::ostream& out) {
 }
 
 Result<Step> decode_raw(const Raw& raw) {
-  const Json object = Json::parse(raw.json, nullptr, false);
-  if (object.is_discarded()) return Error{"invalid", 0, "a step that is not JSON"};
-  Result<Step> step = step_from_json(object);
+  const Result<Json> object = parse_json(raw.json);
+  if (!object) return Error{"invalid", 0, "a step that is not JSON: " + object.error().message};
+  Result<Step> step = step_from_json(*object);
   if (step && std::holds_alternative<Raw>(*step)) return Error{"unsupported", 0, "unknown op \"raw\""};
   return step;
 }
