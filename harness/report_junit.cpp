@@ -33,12 +33,14 @@ void skip(pugi::xml_node testcase, const std::string& message, Totals& totals) {
   ++totals.skipped;
 }
 
-void add_law(pugi::xml_node suite, const CampaignResult& result, const std::string& law, const std::vector<Property>& laws, const std::string& replay, Totals& totals) {
+void add_law(pugi::xml_node suite, const CampaignResult& result, const std::string& law, const std::vector<Property>& laws,
+             const std::string& replay, Totals& totals) {
   pugi::xml_node testcase = suite.append_child("testcase");
   testcase.append_attribute("classname") = printable(result.subject).c_str();
   testcase.append_attribute("name") = printable(law).c_str();
   ++totals.tests;
-  if (const auto missing = result.unsupported.find(law); missing != result.unsupported.end()) return skip(testcase, "unsupported: " + missing->second, totals);
+  if (const auto missing = result.unsupported.find(law); missing != result.unsupported.end())
+    return skip(testcase, "unsupported: " + missing->second, totals);
   const auto tally = result.laws.find(law);
   bool failed = false;
   for (const Finding& finding : result.findings) {
@@ -81,7 +83,8 @@ std::vector<std::string> laws_of(const CampaignResult& result, const std::vector
 
 }  // namespace
 
-std::string junit_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws, const std::string& replay) {
+std::string junit_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws,
+                         const std::string& replay) {
   pugi::xml_document document;
   pugi::xml_node root = document.append_child("testsuites");
   root.append_attribute("name") = "cachet";

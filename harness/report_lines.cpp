@@ -17,7 +17,9 @@ std::string line(const Json& object) { return object.dump(-1, ' ', false, Json::
 Json verdict_json(const Verdict& verdict) {
   Json object = {{"verdict", verdict_name(verdict)}};
   if (const Divergence* d = divergence_of(verdict))
-    object["divergence"] = {{"kind", d->kind}, {"op", d->op}, {"run", d->run}, {"step", d->step}, {"expected", d->expected}, {"observed", d->observed}, {"detail", d->detail}, {"twin", d->twin}};
+    object["divergence"] = {
+        {"kind", d->kind},         {"op", d->op},         {"run", d->run},  {"step", d->step}, {"expected", d->expected},
+        {"observed", d->observed}, {"detail", d->detail}, {"twin", d->twin}};
   if (const auto* n = std::get_if<Nondeterministic>(&verdict)) object["reason"] = n->varied;
   if (const auto* u = std::get_if<UnexpectedPass>(&verdict)) object["reason"] = u->reason;
   return object;
@@ -50,11 +52,14 @@ Json finding_json(const CampaignResult& result, const Finding& finding) {
 /// Verdicts of a law that are neither passes nor failures: counted, since single ones would drown the rest.
 void add_counted(const CampaignResult& result, std::vector<Json>& rows) {
   const auto row = [&](const std::string& law, const std::string& verdict, std::int64_t count) {
-    return Json{{"event", "verdict"}, {"law", law}, {"backend", result.subject}, {"verdict", verdict}, {"case", nullptr}, {"seed", nullptr}, {"steps", nullptr}, {"file", nullptr}, {"count", count}};
+    return Json{{"event", "verdict"}, {"law", law},       {"backend", result.subject}, {"verdict", verdict}, {"case", nullptr},
+                {"seed", nullptr},    {"steps", nullptr}, {"file", nullptr},           {"count", count}};
   };
   for (const auto& [law, tally] : result.laws)
     for (const auto& [verdict, count] : tally.verdicts) {
-      if (verdict != "tie" && verdict != "vacuous" && verdict != "unsupported" && verdict != "waived" && verdict != "harness_error") continue;
+      if (verdict != "tie" && verdict != "vacuous" && verdict != "unsupported" && verdict != "waived" &&
+          verdict != "harness_error")
+        continue;
       rows.push_back(row(law, verdict, count));
       if (!tally.reasons.empty() && (verdict == "vacuous" || verdict == "unsupported")) rows.back()["reasons"] = tally.reasons;
     }
@@ -66,9 +71,17 @@ void add_counted(const CampaignResult& result, std::vector<Json>& rows) {
 
 Json campaign_json(const CampaignResult& r) {
   Json laws = Json::object();
-  for (const auto& [law, tally] : r.laws) laws[law] = {{"cases", tally.cases}, {"verdicts", tally.verdicts}, {"reasons", tally.reasons}};
-  return {{"backend", r.subject}, {"seed", r.seed}, {"cases", r.cases}, {"failures", r.failures}, {"laws", laws}, {"unsupported", r.unsupported},
-          {"harness_errors", r.harness_errors}, {"broken", r.broken}, {"interrupted", r.interrupted},
+  for (const auto& [law, tally] : r.laws)
+    laws[law] = {{"cases", tally.cases}, {"verdicts", tally.verdicts}, {"reasons", tally.reasons}};
+  return {{"backend", r.subject},
+          {"seed", r.seed},
+          {"cases", r.cases},
+          {"failures", r.failures},
+          {"laws", laws},
+          {"unsupported", r.unsupported},
+          {"harness_errors", r.harness_errors},
+          {"broken", r.broken},
+          {"interrupted", r.interrupted},
           {"seconds", {{"total", r.seconds_total}, {"backend", r.seconds_backend}, {"reference", r.seconds_reference}}}};
 }
 
@@ -96,9 +109,17 @@ Json summary_json(const std::vector<CampaignResult>& results) {
     backend += r.seconds_backend;
     reference += r.seconds_reference;
   }
-  return {{"event", "summary"}, {"backends", backends}, {"laws", laws}, {"cases", cases}, {"failures", failures}, {"ties", sum_of(results, "tie")},
-          {"vacuous", sum_of(results, "vacuous")}, {"unsupported", unsupported + sum_of(results, "unsupported")},
-          {"seconds", {{"total", total}, {"backend", backend}, {"reference", reference}}}, {"exit_code", exit_code(results)}, {"campaigns", campaigns}};
+  return {{"event", "summary"},
+          {"backends", backends},
+          {"laws", laws},
+          {"cases", cases},
+          {"failures", failures},
+          {"ties", sum_of(results, "tie")},
+          {"vacuous", sum_of(results, "vacuous")},
+          {"unsupported", unsupported + sum_of(results, "unsupported")},
+          {"seconds", {{"total", total}, {"backend", backend}, {"reference", reference}}},
+          {"exit_code", exit_code(results)},
+          {"campaigns", campaigns}};
 }
 
 /// Reads one field of a row or throws Json's own error, which read_lines turns into ours.
@@ -112,8 +133,9 @@ Result<Verdict> verdict_from(const Json& row) {
   if (name == "nondeterministic") return Verdict(Nondeterministic{row.value("reason", "")});
   if (name == "unexpected_pass") return Verdict(UnexpectedPass{row.value("reason", "")});
   const Json& d = row.at("divergence");
-  Divergence divergence{get<std::string>(d, "kind"), get<std::string>(d, "op"), get<int>(d, "run"), get<int>(d, "step"), get<std::string>(d, "expected"),
-                        get<std::string>(d, "observed"), get<std::string>(d, "detail"), get<std::string>(d, "twin")};
+  Divergence divergence{get<std::string>(d, "kind"),   get<std::string>(d, "op"),       get<int>(d, "run"),
+                        get<int>(d, "step"),           get<std::string>(d, "expected"), get<std::string>(d, "observed"),
+                        get<std::string>(d, "detail"), get<std::string>(d, "twin")};
   if (name == "fail") return Verdict(Fail{divergence});
   if (name == "overclaim") return Verdict(Overclaim{divergence});
   if (name == "crash") return Verdict(Crash{divergence});
@@ -155,7 +177,8 @@ CampaignResult campaign_from(const Json& object) {
   r.cases = get<std::int64_t>(object, "cases");
   r.failures = get<std::int64_t>(object, "failures");
   for (const auto& [law, tally] : object.at("laws").items())
-    r.laws[law] = {get<std::int64_t>(tally, "cases"), get<std::map<std::string, std::int64_t>>(tally, "verdicts"), get<std::map<std::string, std::int64_t>>(tally, "reasons")};
+    r.laws[law] = {get<std::int64_t>(tally, "cases"), get<std::map<std::string, std::int64_t>>(tally, "verdicts"),
+                   get<std::map<std::string, std::int64_t>>(tally, "reasons")};
   r.unsupported = get<std::map<std::string, std::string>>(object, "unsupported");
   r.harness_errors = get<std::vector<std::string>>(object, "harness_errors");
   r.broken = get<std::string>(object, "broken");
@@ -197,7 +220,8 @@ Result<std::vector<CampaignResult>> read_lines(const std::string& file, const st
   }
   if (!ended) return Error{file, number, "the file ends without a summary; expected what check --jsonl writes"};
   for (auto& [backend, finding] : findings) {
-    const auto result = std::find_if(results.begin(), results.end(), [&, &name = backend](const CampaignResult& r) { return r.subject == name; });
+    const auto result =
+        std::find_if(results.begin(), results.end(), [&, &name = backend](const CampaignResult& r) { return r.subject == name; });
     if (result == results.end()) return Error{file, 0, "a finding of \"" + backend + "\", which the summary does not name"};
     result->findings.push_back(std::move(finding));
   }
@@ -229,7 +253,9 @@ void merge_findings(std::vector<Finding>& into, std::vector<Finding> from) {
         f.count = lowest.at(f.signature).second;
         kept.push_back(std::move(f));
       }
-  std::stable_sort(kept.begin(), kept.end(), [](const Finding& a, const Finding& b) { return std::tie(a.case_number, a.signature) < std::tie(b.case_number, b.signature); });
+  std::stable_sort(kept.begin(), kept.end(), [](const Finding& a, const Finding& b) {
+    return std::tie(a.case_number, a.signature) < std::tie(b.case_number, b.signature);
+  });
   into = std::move(kept);
 }
 
@@ -261,7 +287,8 @@ std::string lines_report(const std::vector<CampaignResult>& results) {
     add_counted(result, rows);
   }
   const auto key = [](const Json& row) {
-    return std::make_tuple(get<std::string>(row, "backend"), get<std::string>(row, "law"), get<std::string>(row, "verdict"), row.at("case").is_null() ? -1 : get<std::int64_t>(row, "case"));
+    return std::make_tuple(get<std::string>(row, "backend"), get<std::string>(row, "law"), get<std::string>(row, "verdict"),
+                           row.at("case").is_null() ? -1 : get<std::int64_t>(row, "case"));
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const Json& a, const Json& b) { return key(a) < key(b); });
   std::string text;
@@ -275,11 +302,14 @@ Result<std::vector<CampaignResult>> merge_lines(const std::vector<std::pair<std:
     Result<std::vector<CampaignResult>> results = read_lines(file, text);
     if (!results) return results.error();
     for (CampaignResult& result : *results) {
-      const auto same = std::find_if(merged.begin(), merged.end(), [&](const CampaignResult& r) { return r.subject == result.subject; });
+      const auto same =
+          std::find_if(merged.begin(), merged.end(), [&](const CampaignResult& r) { return r.subject == result.subject; });
       if (same == merged.end()) {
         merged.push_back(std::move(result));
       } else if (same->seed != result.seed) {
-        return Error{file, 0, "\"" + result.subject + "\" was run with seed " + std::to_string(result.seed) + ", other files with " + std::to_string(same->seed)};
+        return Error{file, 0,
+                     "\"" + result.subject + "\" was run with seed " + std::to_string(result.seed) + ", other files with " +
+                         std::to_string(same->seed)};
       } else {
         merge_result(*same, std::move(result));
       }

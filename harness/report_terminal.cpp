@@ -20,7 +20,9 @@ namespace {
 
 struct Paint {
   bool on;
-  std::string operator()(const char* code, const std::string& text) const { return on ? fmt::format("\033[{}m{}\033[0m", code, text) : text; }
+  std::string operator()(const char* code, const std::string& text) const {
+    return on ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+  }
   std::string red(const std::string& text) const { return (*this)("1;31", text); }
   std::string green(const std::string& text) const { return (*this)("32", text); }
   std::string yellow(const std::string& text) const { return (*this)("33", text); }
@@ -34,7 +36,8 @@ std::int64_t count_of(const LawTally& tally, const std::string& verdict) {
 
 std::int64_t failures_of(const LawTally& tally) {
   std::int64_t sum = 0;
-  for (const char* name : {"fail", "overclaim", "nondeterministic", "crash", "timeout", "unexpected_pass"}) sum += count_of(tally, name);
+  for (const char* name : {"fail", "overclaim", "nondeterministic", "crash", "timeout", "unexpected_pass"})
+    sum += count_of(tally, name);
   return sum;
 }
 
@@ -84,20 +87,24 @@ std::string law_line(const LawTally& tally, const std::string& name, const Paint
   const bool judged = pass + tie + fail > 0;
   std::string mark = fail > 0 ? paint.red("FAIL") : judged ? paint.green("ok  ") : paint.yellow("none");
   if (count_of(tally, "harness_error") > 0) mark = paint.red("ERR ");
-  return fmt::format("  {}  {:32} {:>8} {:>7} {:>5} {:>8} {:>12} {:>7}\n", mark, name, pass, fail, tie, count_of(tally, "vacuous"),
-                     count_of(tally, "unsupported"), count_of(tally, "waived"));
+  return fmt::format("  {}  {:32} {:>8} {:>7} {:>5} {:>8} {:>12} {:>7}\n", mark, name, pass, fail, tie,
+                     count_of(tally, "vacuous"), count_of(tally, "unsupported"), count_of(tally, "waived"));
 }
 
 std::string subject_report(const CampaignResult& result, const std::vector<Property>& laws, const Paint& paint) {
-  std::string text = paint.bold(printable(result.subject)) + fmt::format(": {} cases, seed {}, {:.1f} s ({:.1f} backend, {:.1f} reference)\n", result.cases,
-                                                                          result.seed, result.seconds_total, result.seconds_backend, result.seconds_reference);
+  std::string text = paint.bold(printable(result.subject)) +
+                     fmt::format(": {} cases, seed {}, {:.1f} s ({:.1f} backend, {:.1f} reference)\n", result.cases, result.seed,
+                                 result.seconds_total, result.seconds_backend, result.seconds_reference);
   if (!result.broken.empty()) text += "  " + paint.red("not judged: ") + printable(result.broken) + "\n";
-  text += fmt::format("        {:32} {:>8} {:>7} {:>5} {:>8} {:>12} {:>7}\n", "law", "pass", "fail", "tie", "vacuous", "unsupported", "waived");
+  text += fmt::format("        {:32} {:>8} {:>7} {:>5} {:>8} {:>12} {:>7}\n", "law", "pass", "fail", "tie", "vacuous",
+                      "unsupported", "waived");
   for (const Property& law : laws)
-    if (const auto found = result.laws.find(law.name); found != result.laws.end()) text += law_line(found->second, law.name, paint);
+    if (const auto found = result.laws.find(law.name); found != result.laws.end())
+      text += law_line(found->second, law.name, paint);
   for (const auto& [law, tally] : result.laws)
     if (find_law(laws, law) == nullptr) text += law_line(tally, law, paint);
-  for (const auto& [law, reason] : result.unsupported) text += fmt::format("  {}  {:32} unsupported: {}\n", paint.yellow("none"), law, printable(reason));
+  for (const auto& [law, reason] : result.unsupported)
+    text += fmt::format("  {}  {:32} unsupported: {}\n", paint.yellow("none"), law, printable(reason));
   for (const auto& [law, tally] : result.laws)
     for (const auto& [reason, count] : tally.reasons) text += fmt::format("        {}: {} x {}\n", law, count, printable(reason));
   for (const std::string& error : result.harness_errors) text += "  " + paint.red("harness error: ") + printable(error) + "\n";
@@ -152,14 +159,18 @@ std::string terminal_finding(const Finding& finding, const std::vector<Property>
   } else if (const auto* n = std::get_if<Nondeterministic>(&verdict)) {
     text += field("varied", n->varied);
   }
-  if (finding.count > 1) text += field("seen", fmt::format("in {} cases; the lowest is case {}, seed {}", finding.count, finding.case_number, finding.seed));
+  if (finding.count > 1)
+    text += field("seen",
+                  fmt::format("in {} cases; the lowest is case {}, seed {}", finding.count, finding.case_number, finding.seed));
   if (finding.shrunk)
-    for (const auto& [signature, other] : finding.shrunk->slipped) text += field("also met", to_string(signature) + " while shrinking");
+    for (const auto& [signature, other] : finding.shrunk->slipped)
+      text += field("also met", to_string(signature) + " while shrinking");
   if (finding.file.empty()) return text + field("replay", "write the lines above to a file; it could not be written here");
   return text + field("replay", replay + " " + quote_word(finding.file));
 }
 
-std::string terminal_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws, bool color, const std::string& replay) {
+std::string terminal_report(const std::vector<CampaignResult>& results, const std::vector<Property>& laws, bool color,
+                            const std::string& replay) {
   const Paint paint{color};
   std::string text;
   for (const CampaignResult& result : results) {

@@ -1,9 +1,9 @@
 // POSIX.1-2017, Shell Command Language, section 2.2 (quoting) and 2.3 (token recognition), without expansion and operators.
 #include "harness/words.h"
 
-#include <cstring>
-
 #include <fmt/core.h>
+
+#include <cstring>
 
 namespace cachet {
 
@@ -63,7 +63,8 @@ Result<std::vector<std::string>> split_words(const std::string& text) {
       inside = false;
     } else if (c == '\'' || c == '"') {
       inside = true;
-      if (!read_quoted(text, at, word)) return Error{"", 0, std::string("the quote ") + c + " in \"" + text + "\" is never closed"};
+      if (!read_quoted(text, at, word))
+        return Error{"", 0, std::string("the quote ") + c + " in \"" + text + "\" is never closed"};
     } else if (c == '\\') {
       if (++at == text.size()) return Error{"", 0, "\"" + text + "\" ends in a backslash; expected a character after it"};
       if (text[at] == '\n') continue;

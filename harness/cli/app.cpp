@@ -28,13 +28,17 @@ int end_of_parse(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run_named(int argc, const char* const* argv, const Suite& suite) {
-  CLI::App app("Judges decoder backends by laws, on generated call traces, and shrinks what fails to one minimal case.", "cachet");
+  CLI::App app("Judges decoder backends by laws, on generated call traces, and shrinks what fails to one minimal case.",
+               "cachet");
   app.set_version_flag("--version", "cachet " + suite.version);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 all hold, 1 a law fails, 2 usage or input, 3 the harness itself failed, 4 nothing was judged, 130 interrupted.\n"
-             "Example: cachet check eager static_cache");
+  app.footer(
+      "Exit codes: 0 all hold, 1 a law fails, 2 usage or input, 3 the harness itself failed, 4 nothing was judged, 130 "
+      "interrupted.\n"
+      "Example: cachet check eager static_cache");
   std::vector<Command> commands;
-  for (auto* make : {check_command, replay_command, shrink_command, merge_command, zoo_command, serve_command, list_command, export_command})
+  for (auto* make :
+       {check_command, replay_command, shrink_command, merge_command, zoo_command, serve_command, list_command, export_command})
     commands.push_back(make(app, suite));
   try {
     app.parse(argc, argv);

@@ -93,7 +93,8 @@ int run_check(const CheckFlags& flags, const Suite& suite) {
     ProgressLine line(flags.progress);
     for (const Subject& subject : *subjects) {
       if (stop) break;
-      results.push_back(run_campaign(subject, suite.laws, *options, [&](const Progress& p) { line.show(p); }, &stop));
+      results.push_back(run_campaign(
+          subject, suite.laws, *options, [&](const Progress& p) { line.show(p); }, &stop));
     }
   }
   std::vector<Error> errors = write_findings(results, flags.out, suite.version);
@@ -110,18 +111,31 @@ int run_check(const CheckFlags& flags, const Suite& suite) {
 Command check_command(CLI::App& app, const Suite& suite) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* check = app.add_subcommand("check", "Judge backends by the laws");
-  check->footer("Example: cachet check eager static_cache --cases 2000 --jobs 2 --junit report.xml\n"
-                "         cachet check 'process:python3 adapter.py/static' --law repeat_call");
-  check->add_option("BACKEND", flags->backends, "NAME, NAME+DEFECT, NAME/CONFIGURATION or 'process:COMMAND LINE[/CONFIGURATION]'")->required();
+  check->footer(
+      "Example: cachet check eager static_cache --cases 2000 --jobs 2 --junit report.xml\n"
+      "         cachet check 'process:python3 adapter.py/static' --law repeat_call");
+  check->add_option("BACKEND", flags->backends, "NAME, NAME+DEFECT, NAME/CONFIGURATION or 'process:COMMAND LINE[/CONFIGURATION]'")
+      ->required();
   check->add_option("--law", flags->laws, "Only this law; repeatable")->allow_extra_args(false)->type_name("LAW");
-  check->add_option("--cases", flags->cases, "Cases a subject (2000, unless --seconds is given)")->check(CLI::Range(std::int64_t{1}, kManyCases))->type_name("N");
-  check->add_option("--seconds", flags->seconds, "Begin no chunk of cases after that time, a subject")->check(CLI::Range(0.001, 1e8))->type_name("T");
+  check->add_option("--cases", flags->cases, "Cases a subject (2000, unless --seconds is given)")
+      ->check(CLI::Range(std::int64_t{1}, kManyCases))
+      ->type_name("N");
+  check->add_option("--seconds", flags->seconds, "Begin no chunk of cases after that time, a subject")
+      ->check(CLI::Range(0.001, 1e8))
+      ->type_name("T");
   check->add_option("--seed", flags->seed, "Seed of the campaign")->capture_default_str()->type_name("S");
-  check->add_option("--jobs", flags->jobs, "Threads; findings do not depend on them")->check(CLI::Range(1, 1024))->capture_default_str()->type_name("J");
+  check->add_option("--jobs", flags->jobs, "Threads; findings do not depend on them")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->type_name("J");
   check->add_option("--shard", flags->shard, "Run part I of N, counted from 0; see merge")->type_name("I/N");
   add_timeout(*check, flags->deadlines);
-  check->add_option("--model", flags->models, "'FAMILY key=value...' or a directory; repeatable; generated where none is given")->allow_extra_args(false)->type_name("MODEL");
-  CLI::Option* out = check->add_option("--out", flags->out, "Write failing cases and certificates there")->capture_default_str()->type_name("DIR");
+  check->add_option("--model", flags->models, "'FAMILY key=value...' or a directory; repeatable; generated where none is given")
+      ->allow_extra_args(false)
+      ->type_name("MODEL");
+  CLI::Option* out = check->add_option("--out", flags->out, "Write failing cases and certificates there")
+                         ->capture_default_str()
+                         ->type_name("DIR");
   add_report_files(*check, flags->files);
   check->add_flag("--no-shrink", flags->no_shrink, "Report failing cases as they were generated");
   check->add_flag("--progress", flags->progress, "Show progress where standard error is no terminal too");

@@ -59,7 +59,9 @@ Result<ModelSpec> read_model(const std::string& text) {
   }
   Result<std::vector<std::string>> words = split_words(text);
   if (!words) return Error{"--model", 0, words.error().message};
-  if (words->empty()) return Error{"--model", 0, "the model is empty; expected a directory or a spec such as \"gpt2 layers=1 width=4 vocab=8 context=16\""};
+  if (words->empty())
+    return Error{"--model", 0,
+                 "the model is empty; expected a directory or a spec such as \"gpt2 layers=1 width=4 vocab=8 context=16\""};
   const Result<ModelSpec> spec = parse_model_spec(*words);
   if (!spec) return Error{"model \"" + text + "\"", 0, to_string(spec.error())};
   const Result<ModelPtr> model = load_model(*spec);
@@ -101,7 +103,8 @@ std::string file_stem(const CampaignResult& result, const Finding& finding) {
 
 }  // namespace
 
-std::vector<Error> write_findings(std::vector<CampaignResult>& results, const std::string& directory, const std::string& version) {
+std::vector<Error> write_findings(std::vector<CampaignResult>& results, const std::string& directory,
+                                  const std::string& version) {
   std::vector<Error> errors;
   bool any = false;
   for (const CampaignResult& result : results) any = any || !result.findings.empty();
@@ -125,10 +128,12 @@ std::vector<Error> write_findings(std::vector<CampaignResult>& results, const st
 
 void add_report_files(CLI::App& app, ReportFiles& files) {
   app.add_option("--junit", files.junit, "Write a JUnit report there")->type_name("FILE");
-  app.add_option("--jsonl", files.jsonl, "Write one JSON object a verdict that is not a plain pass, and a summary")->type_name("FILE");
+  app.add_option("--jsonl", files.jsonl, "Write one JSON object a verdict that is not a plain pass, and a summary")
+      ->type_name("FILE");
 }
 
-std::vector<Error> write_reports(const std::vector<CampaignResult>& results, const Suite& suite, const ReportFiles& files, const std::string& replay) {
+std::vector<Error> write_reports(const std::vector<CampaignResult>& results, const Suite& suite, const ReportFiles& files,
+                                 const std::string& replay) {
   std::vector<Error> errors;
   const auto write = [&](const std::string& path, const std::string& content) {
     if (path.empty()) return;

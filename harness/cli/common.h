@@ -41,7 +41,8 @@ struct ReportFiles {
   std::string junit, jsonl;
 };
 void add_report_files(CLI::App& app, ReportFiles& files);
-std::vector<Error> write_reports(const std::vector<CampaignResult>& results, const Suite& suite, const ReportFiles& files, const std::string& replay);
+std::vector<Error> write_reports(const std::vector<CampaignResult>& results, const Suite& suite, const ReportFiles& files,
+                                 const std::string& replay);
 
 std::string read_text(const std::string& path, std::optional<Error>& error);
 

@@ -24,7 +24,9 @@ int run_export(const std::string& text, const std::string& directory) {
 }  // namespace
 
 Command export_command(CLI::App& app, const Suite&) {
-  struct Flags { std::string spec, directory; };
+  struct Flags {
+    std::string spec, directory;
+  };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("export", "Write a model as config.json and model.safetensors");
   command->footer("Example: cachet export 'gpt2 layers=1 heads=1 width=4 vocab=8 context=16 weights=seed:3' model");

@@ -14,7 +14,9 @@ namespace {
 
 using Rows = std::vector<std::pair<Json, std::string>>;  // the object beside the line for people
 
-const char* tier_name(Tier tier) { return tier == Tier::kSpecified ? "specified" : tier == Tier::kDeclared ? "declared" : "unspecified"; }
+const char* tier_name(Tier tier) {
+  return tier == Tier::kSpecified ? "specified" : tier == Tier::kDeclared ? "declared" : "unspecified";
+}
 
 std::string joined(const std::vector<std::string>& words, const char* separator = ", ") {
   std::string text;
@@ -46,7 +48,11 @@ Rows list_laws(const Suite& suite) {
     std::vector<std::string> needs;
     for (const auto& any : law.needs) needs.push_back(joined(any, " or "));
     const std::string needed = needs.empty() ? "" : "  (needs " + joined(needs) + ")";
-    rows.emplace_back(Json{{"name", law.name}, {"claim", law.claim}, {"tier", tier_name(law.tier)}, {"needs", law.needs}, {"always", law.always}},
+    rows.emplace_back(Json{{"name", law.name},
+                           {"claim", law.claim},
+                           {"tier", tier_name(law.tier)},
+                           {"needs", law.needs},
+                           {"always", law.always}},
                       fmt::format("{:32} {}{}", law.name, law.claim, needed));
   }
   return rows;
@@ -55,20 +61,25 @@ Rows list_laws(const Suite& suite) {
 Rows list_defects(const Suite& suite) {
   Rows rows;
   for (const ZooEntry& entry : suite.zoo)
-    rows.emplace_back(Json{{"name", entry.name}, {"host", entry.host}, {"laws", entry.laws}, {"known_steps", entry.known_steps}, {"subject", entry.subject.name}},
+    rows.emplace_back(Json{{"name", entry.name},
+                           {"host", entry.host},
+                           {"laws", entry.laws},
+                           {"known_steps", entry.known_steps},
+                           {"subject", entry.subject.name}},
                       fmt::format("{:40} {} steps  {}", entry.subject.name, entry.known_steps, joined(entry.laws)));
   return rows;
 }
 
 Rows list_architectures() {
   Rows rows;
-  for (const reference::Architecture& architecture : reference::architectures()) rows.emplace_back(Json{{"name", architecture.name}}, architecture.name);
+  for (const reference::Architecture& architecture : reference::architectures())
+    rows.emplace_back(Json{{"name", architecture.name}}, architecture.name);
   return rows;
 }
 
 int run_list(const std::string& what, bool json, const Suite& suite) {
-  Result<Rows> rows = what == "backends" ? list_backends(suite)
-                      : what == "laws"   ? list_laws(suite)
+  Result<Rows> rows = what == "backends"  ? list_backends(suite)
+                      : what == "laws"    ? list_laws(suite)
                       : what == "defects" ? list_defects(suite)
                                           : list_architectures();
   if (!rows) return complain(kHarness, to_string(rows.error()));
@@ -79,7 +90,10 @@ int run_list(const std::string& what, bool json, const Suite& suite) {
 }  // namespace
 
 Command list_command(CLI::App& app, const Suite& suite) {
-  struct Flags { std::string what; bool json = false; };
+  struct Flags {
+    std::string what;
+    bool json = false;
+  };
   auto flags = std::make_shared<Flags>();
   CLI::App* list = app.add_subcommand("list", "Name the backends, laws, planted bugs or architectures");
   list->footer("Example: cachet list laws\n         cachet list defects --json");

@@ -34,7 +34,8 @@ int run_merge(const MergeFlags& flags, const Suite& suite) {
 
 Command merge_command(CLI::App& app, const Suite& suite) {
   auto flags = std::make_shared<MergeFlags>();
-  CLI::App* merge = app.add_subcommand("merge", "One summary from the JSON Lines of all shards; exit code as if it were one campaign");
+  CLI::App* merge =
+      app.add_subcommand("merge", "One summary from the JSON Lines of all shards; exit code as if it were one campaign");
   merge->footer("Example: cachet merge shard0.jsonl shard1.jsonl --junit report.xml");
   merge->add_option("JSONL", flags->files, "What `check --jsonl` wrote, a file a shard")->required();
   add_report_files(*merge, flags->reports);

@@ -55,9 +55,19 @@ int run_replay(const ReplayFlags& flags, const Suite& suite) {
   const Verdict& verdict = finding.verdict;
   if (flags.json) {
     const Divergence* d = divergence_of(verdict);
-    Json object = {{"event", "verdict"}, {"law", value->law}, {"backend", subject->name}, {"verdict", verdict_name(verdict)},
-                   {"steps", value->trace.steps()}, {"file", printable(flags.file)}};
-    if (d != nullptr) object["divergence"] = {{"kind", d->kind}, {"op", d->op}, {"run", d->run}, {"step", d->step}, {"expected", printable(d->expected)}, {"observed", printable(d->observed)}};
+    Json object = {{"event", "verdict"},
+                   {"law", value->law},
+                   {"backend", subject->name},
+                   {"verdict", verdict_name(verdict)},
+                   {"steps", value->trace.steps()},
+                   {"file", printable(flags.file)}};
+    if (d != nullptr)
+      object["divergence"] = {{"kind", d->kind},
+                              {"op", d->op},
+                              {"run", d->run},
+                              {"step", d->step},
+                              {"expected", printable(d->expected)},
+                              {"observed", printable(d->observed)}};
     if (const std::string reason = reason_of(verdict); !reason.empty()) object["reason"] = printable(reason);
     print(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else if (is_failure(verdict)) {
@@ -66,7 +76,9 @@ int run_replay(const ReplayFlags& flags, const Suite& suite) {
     print(terminal_finding(finding, suite.laws, colours(), command));
   } else {
     const std::string reason = reason_of(verdict);
-    print(printable(std::string(verdict_name(verdict)) + "  " + value->law + " on " + subject->name + (reason.empty() ? "" : ": " + reason)) + "\n");
+    print(printable(std::string(verdict_name(verdict)) + "  " + value->law + " on " + subject->name +
+                    (reason.empty() ? "" : ": " + reason)) +
+          "\n");
   }
   return code_of(verdict);
 }

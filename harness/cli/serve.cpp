@@ -15,8 +15,10 @@ namespace {
 int run_serve(const std::string& text, const Suite& suite) {
   const Result<SubjectName> name = parse_subject(text);
   if (!name) return complain(name.error());
-  if (!name->configuration.empty()) return complain(kUsage, "\"" + text + "\": serve offers all configurations; expected NAME or NAME+DEFECT");
-  const Result<BackendFactory> factory = name->backend == "process" ? Result<BackendFactory>(suite.process(name->argv, {})) : suite.resolve(name->backend);
+  if (!name->configuration.empty())
+    return complain(kUsage, "\"" + text + "\": serve offers all configurations; expected NAME or NAME+DEFECT");
+  const Result<BackendFactory> factory =
+      name->backend == "process" ? Result<BackendFactory>(suite.process(name->argv, {})) : suite.resolve(name->backend);
   if (!factory) return complain(kUsage, "unknown backend \"" + text + "\": " + factory.error().message);
   const Result<std::unique_ptr<Backend>> backend = (*factory)();
   if (!backend) return complain(backend.error());

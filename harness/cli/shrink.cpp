@@ -1,6 +1,4 @@
 // `cachet shrink`: reduces a failing case to its normal form and writes that.
-#include "harness/shrinker.h"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -10,6 +8,7 @@
 #include "harness/cli/common.h"
 #include "harness/cli/subject.h"
 #include "harness/reporters.h"
+#include "harness/shrinker.h"
 #include "harness/text.h"
 
 namespace cachet::cli {
@@ -66,8 +65,12 @@ Command shrink_command(CLI::App& app, const Suite& suite) {
   shrink->footer("Example: cachet shrink found.case --out minimal.case");
   shrink->add_option("FILE", flags->file, "A case file or a failure's certificate")->required();
   shrink->add_option("--backend", flags->backend, "Judge this backend instead of the case's own")->type_name("BACKEND");
-  shrink->add_option("--out", flags->out, "Write the minimal case there (FILE with .min.case for its extension)")->type_name("FILE");
-  shrink->add_option("--budget", flags->options.budget, "Evaluations at most")->check(CLI::Range(1L, 100'000'000L))->capture_default_str()->type_name("N");
+  shrink->add_option("--out", flags->out, "Write the minimal case there (FILE with .min.case for its extension)")
+      ->type_name("FILE");
+  shrink->add_option("--budget", flags->options.budget, "Evaluations at most")
+      ->check(CLI::Range(1L, 100'000'000L))
+      ->capture_default_str()
+      ->type_name("N");
   add_timeout(*shrink, flags->deadlines);
   return {shrink, [flags, &suite] { return run_shrink(*flags, suite); }};
 }

@@ -59,7 +59,8 @@ Result<SubjectName> parse_subject(const std::string& text) {
   if (text.rfind(kProcess, 0) == 0) return parse_process(text);
   const std::size_t slash = text.find('/');
   SubjectName name{text.substr(0, slash), {}, slash == std::string::npos ? "" : text.substr(slash + 1)};
-  if (name.backend.empty()) return Error{"", 0, "\"" + text + "\" names no backend; expected NAME, NAME/CONFIGURATION or process:COMMAND"};
+  if (name.backend.empty())
+    return Error{"", 0, "\"" + text + "\" names no backend; expected NAME, NAME/CONFIGURATION or process:COMMAND"};
   return name;
 }
 
@@ -90,7 +91,8 @@ Result<std::vector<Subject>> resolve_subject(const std::string& text, const Suit
   if (!subjects.empty()) return subjects;
   SubjectName bare = *name;
   bare.configuration.clear();
-  std::string message = "\"" + subject_text(bare) + "\" has no configuration \"" + name->configuration + "\"; it has " + list_of(names_of(description));
+  std::string message = "\"" + subject_text(bare) + "\" has no configuration \"" + name->configuration + "\"; it has " +
+                        list_of(names_of(description));
   if (name->backend == "process") message += " (a final / says that the command names none)";
   return Error{"", 0, message};
 }

@@ -18,9 +18,9 @@ struct Deadlines {
 };
 
 struct Suite {
-  std::string program;                   ///< as it was called, for the replay commands that reports print
+  std::string program;  ///< as it was called, for the replay commands that reports print
   std::string version;
-  std::vector<std::string> backends;     ///< names of the built-in ones
+  std::vector<std::string> backends;  ///< names of the built-in ones
   /// A built-in name, with planted bugs or without: "static_cache", "static_cache+stale_length".
   std::function<Result<BackendFactory>(const std::string& name)> resolve;
   /// The backend in a child process; nothing is started before the factory is called.

@@ -37,10 +37,12 @@ std::vector<std::string> missed_bars(const ZooEntry& entry, const ZooRow& row) {
   std::vector<std::string> missed = row.missed;
   const int most_minima = is_numeric(entry) ? kMostNumericMinima : 1;
   if (row.found < row.seeds && missed.empty()) missed.push_back(fmt::format("found by {} of {} seeds", row.found, row.seeds));
-  if (row.median_cases > kMostMedianCases) missed.push_back(fmt::format("median cases {} above {}", row.median_cases, kMostMedianCases));
+  if (row.median_cases > kMostMedianCases)
+    missed.push_back(fmt::format("median cases {} above {}", row.median_cases, kMostMedianCases));
   if (row.minima > most_minima) missed.push_back(fmt::format("{} minima, at most {}", row.minima, most_minima));
   if (row.steps != row.known_steps) missed.push_back(fmt::format("{} steps, known {}", row.steps, row.known_steps));
-  if (row.median_evaluations > kMostMedianEvaluations) missed.push_back(fmt::format("median evaluations {} above {}", row.median_evaluations, kMostMedianEvaluations));
+  if (row.median_evaluations > kMostMedianEvaluations)
+    missed.push_back(fmt::format("median evaluations {} above {}", row.median_evaluations, kMostMedianEvaluations));
   return missed;
 }
 
@@ -51,15 +53,27 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 Json row_json(const ZooRow& row, const std::vector<std::string>& missed) {
-  return {{"event", "defect"}, {"defect", row.defect}, {"host", row.host}, {"caught_by", row.caught_by}, {"seeds", row.seeds}, {"found", row.found},
-          {"median_cases", row.median_cases}, {"minima", row.minima}, {"steps", row.steps}, {"known_steps", row.known_steps},
-          {"median_evaluations", row.median_evaluations}, {"slippage", row.slippage}, {"missed", missed}, {"minimal", row.minimal}};
+  return {{"event", "defect"},
+          {"defect", row.defect},
+          {"host", row.host},
+          {"caught_by", row.caught_by},
+          {"seeds", row.seeds},
+          {"found", row.found},
+          {"median_cases", row.median_cases},
+          {"minima", row.minima},
+          {"steps", row.steps},
+          {"known_steps", row.known_steps},
+          {"median_evaluations", row.median_evaluations},
+          {"slippage", row.slippage},
+          {"missed", missed},
+          {"minimal", row.minimal}};
 }
 
 void print_row(const ZooFlags& flags, const ZooRow& row, const std::vector<std::string>& missed) {
   if (flags.json) return print(row_json(row, missed).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  print(fmt::format("{:28} {:14} {:>3}/{:<3} {:>7.1f} {:>7} {:>3}/{:<3} {:>8.1f} {:>5}  {}\n", row.defect, row.host, row.found, row.seeds, row.median_cases,
-                    row.minima, row.steps, row.known_steps, row.median_evaluations, row.slippage, joined(row.caught_by)));
+  print(fmt::format("{:28} {:14} {:>3}/{:<3} {:>7.1f} {:>7} {:>3}/{:<3} {:>8.1f} {:>5}  {}\n", row.defect, row.host, row.found,
+                    row.seeds, row.median_cases, row.minima, row.steps, row.known_steps, row.median_evaluations, row.slippage,
+                    joined(row.caught_by)));
   for (const std::string& bar : missed) print(fmt::format("    missed: {}\n", bar));
   if (flags.minima)
     for (const std::string& text : row.minimal) print("\n" + text + "\n");
@@ -68,16 +82,21 @@ void print_row(const ZooFlags& flags, const ZooRow& row, const std::vector<std::
 Result<std::vector<const ZooEntry*>> chosen(const ZooFlags& flags, const Suite& suite) {
   std::vector<const ZooEntry*> entries;
   for (const ZooEntry& entry : suite.zoo) {
-    const bool named = std::any_of(flags.defects.begin(), flags.defects.end(), [&](const std::string& d) { return d == entry.name || d == entry.subject.name; });
+    const bool named = std::any_of(flags.defects.begin(), flags.defects.end(),
+                                   [&](const std::string& d) { return d == entry.name || d == entry.subject.name; });
     if (flags.defects.empty() || named) entries.push_back(&entry);
   }
   for (const std::string& name : flags.defects)
-    if (std::none_of(entries.begin(), entries.end(), [&](const ZooEntry* e) { return e->name == name || e->subject.name == name; }))
+    if (std::none_of(entries.begin(), entries.end(),
+                     [&](const ZooEntry* e) { return e->name == name || e->subject.name == name; }))
       return Error{"--defect", 0, "no defect is called \"" + name + "\"; see cachet list defects"};
   return entries;
 }
 
-struct Pair { const ZooEntry* first; const ZooEntry* second; };
+struct Pair {
+  const ZooEntry* first;
+  const ZooEntry* second;
+};
 
 /// Pairs of one host, spread evenly over all of them when fewer are asked for.
 std::vector<Pair> pairs_of(const std::vector<const ZooEntry*>& entries, int most) {
@@ -91,7 +110,8 @@ std::vector<Pair> pairs_of(const std::vector<const ZooEntry*>& entries, int most
   return some;
 }
 
-int run_pairs(const ZooFlags& flags, const Suite& suite, const std::vector<const ZooEntry*>& entries, const std::atomic<bool>& stop, ProgressLine& line) {
+int run_pairs(const ZooFlags& flags, const Suite& suite, const std::vector<const ZooEntry*>& entries,
+              const std::atomic<bool>& stop, ProgressLine& line) {
   int judged = 0, failed = 0;
   for (const Pair& pair : pairs_of(entries, flags.pairs)) {
     if (stop) break;
@@ -105,10 +125,18 @@ int run_pairs(const ZooFlags& flags, const Suite& suite, const std::vector<const
     ++judged;
     failed += holds ? 0 : 1;
     if (flags.json)
-      print(Json{{"event", "pair"}, {"first", row.first}, {"second", row.second}, {"host", row.host}, {"both_found", row.both_found}, {"same_minima", row.same_minima}, {"note", row.note}}
-                .dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      print(Json{{"event", "pair"},
+                 {"first", row.first},
+                 {"second", row.second},
+                 {"host", row.host},
+                 {"both_found", row.both_found},
+                 {"same_minima", row.same_minima},
+                 {"note", row.note}}
+                .dump(-1, ' ', false, Json::error_handler_t::replace) +
+            "\n");
     else
-      print(fmt::format("{:64} {:18} {:20} {}\n", name, row.both_found ? "both found" : "MISSED ONE", row.same_minima ? "minima as alone" : "OTHER MINIMA", row.note));
+      print(fmt::format("{:64} {:18} {:20} {}\n", name, row.both_found ? "both found" : "MISSED ONE",
+                        row.same_minima ? "minima as alone" : "OTHER MINIMA", row.note));
     std::fflush(stdout);
   }
   if (flags.json)
@@ -125,7 +153,8 @@ int run_zoo(const ZooFlags& flags, const Suite& suite) {
   ProgressLine line(flags.progress);
   if (flags.pairs >= 0) return run_pairs(flags, suite, *entries, stop, line);
   if (!flags.json)
-    print(fmt::format("{:28} {:14} {:>7} {:>7} {:>7} {:>7} {:>8} {:>5}  {}\n", "defect", "host", "found", "cases", "minima", "steps", "evals", "slip", "caught by"));
+    print(fmt::format("{:28} {:14} {:>7} {:>7} {:>7} {:>7} {:>8} {:>5}  {}\n", "defect", "host", "found", "cases", "minima",
+                      "steps", "evals", "slip", "caught by"));
   int judged = 0, failed = 0, found = 0;
   for (const ZooEntry* entry : *entries) {
     if (stop) break;
@@ -139,7 +168,9 @@ int run_zoo(const ZooFlags& flags, const Suite& suite) {
     std::fflush(stdout);
   }
   if (flags.json)
-    print(Json{{"event", "summary"}, {"defects", judged}, {"found", found}, {"missed", failed}, {"seeds", flags.options.seeds}}.dump() + "\n");
+    print(Json{{"event", "summary"}, {"defects", judged}, {"found", found}, {"missed", failed}, {"seeds", flags.options.seeds}}
+              .dump() +
+          "\n");
   else
     print(fmt::format("found {} of {} by every seed; {} meet every bar\n", found, judged, judged - failed));
   return stop ? kInterrupted : failed > 0 ? kFails : judged == 0 ? kNothingJudged : kHolds;
@@ -150,12 +181,27 @@ int run_zoo(const ZooFlags& flags, const Suite& suite) {
 Command zoo_command(CLI::App& app, const Suite& suite) {
   auto flags = std::make_shared<ZooFlags>();
   CLI::App* zoo = app.add_subcommand("zoo", "Run the planted bugs: exit code 1 when a bar is missed");
-  zoo->footer(fmt::format("Bars: found by every seed, median cases at most {}, one minimum of the known length ({} where arithmetic decides), median evaluations at most {}.\n"
-                          "Example: cachet zoo --seeds 20 --json\n         cachet zoo --pairs 10", kMostMedianCases, kMostNumericMinima, kMostMedianEvaluations));
-  zoo->add_option("--defect", flags->defects, "Only this one, NAME or HOST+NAME; repeatable")->allow_extra_args(false)->type_name("NAME");
-  CLI::Option* pairs = zoo->add_option("--pairs", flags->pairs, "Plant two of one host at once; at most N pairs")->expected(0, 1)->default_str("0")->check(CLI::Range(0, 100000))->type_name("[N]");
-  zoo->add_option("--seeds", flags->options.seeds, "Campaigns a defect")->check(CLI::Range(1, 10000))->capture_default_str()->type_name("N");
-  zoo->add_option("--cases", flags->options.cases, "Cases a campaign at most")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}))->capture_default_str()->type_name("N");
+  zoo->footer(
+      fmt::format("Bars: found by every seed, median cases at most {}, one minimum of the known length ({} where arithmetic "
+                  "decides), median evaluations at most {}.\n"
+                  "Example: cachet zoo --seeds 20 --json\n         cachet zoo --pairs 10",
+                  kMostMedianCases, kMostNumericMinima, kMostMedianEvaluations));
+  zoo->add_option("--defect", flags->defects, "Only this one, NAME or HOST+NAME; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  CLI::Option* pairs = zoo->add_option("--pairs", flags->pairs, "Plant two of one host at once; at most N pairs")
+                           ->expected(0, 1)
+                           ->default_str("0")
+                           ->check(CLI::Range(0, 100000))
+                           ->type_name("[N]");
+  zoo->add_option("--seeds", flags->options.seeds, "Campaigns a defect")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str()
+      ->type_name("N");
+  zoo->add_option("--cases", flags->options.cases, "Cases a campaign at most")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}))
+      ->capture_default_str()
+      ->type_name("N");
   zoo->add_option("--jobs", flags->options.jobs, "Threads")->check(CLI::Range(1, 1024))->capture_default_str()->type_name("J");
   zoo->add_flag("--json", flags->json, "One JSON object a line");
   zoo->add_flag("--minima", flags->minima, "Print the minimal cases too");
