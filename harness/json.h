@@ -3,12 +3,20 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "harness/backend.h"
 
 namespace cachet {
 
 using Json = nlohmann::json;
+
+/// Lists and objects within each other beyond this are refused everywhere.
+inline constexpr int kMaxJsonDepth = 64;
+
+/// One JSON text and nothing after it. Invalid UTF-8, repeated keys, numbers that no double holds and nesting beyond
+/// kMaxJsonDepth are errors that name the byte. Never throws.
+Result<Json> parse_json(std::string_view text);
 
 Json step_to_json(const Step& step);
 /// error.file is the refusal's kind: "unsupported" (unknown op or field) or "invalid" (missing or malformed field).
@@ -24,6 +32,8 @@ Json description_to_json(const Description& description);   ///< the result of `
 Result<Description> description_from_json(const Json& object);
 
 Json spec_to_json(const ModelSpec& spec);
+/// The inverse, by way of parse_model_spec: the same errors for unknown keys, bad values and contradictions.
+Result<ModelSpec> spec_from_json(const Json& object);
 
 /// Compact, canonical key order; NaN and infinities never appear bare.
 std::string dump(const Json& value);
