@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,19 +54,30 @@ class Oracle {
   static constexpr int kPasses = 8;
   static constexpr double kFactor = 16;
 
-  /// The row after `history` (nonempty). The reference outlives the next call.
+  Oracle();
+  ~Oracle();
+  Oracle(Oracle&&) noexcept;
+  Oracle& operator=(Oracle&&) noexcept;
+
+  /// The row after `history` (nonempty, inside vocabulary and context). The reference outlives the next kKept calls.
   const OracleRow& row(const ModelPtr& model, const Tokens& history, const NumericClass& numeric);
 
-  /// Greedy continuation of `history` by `count` tokens, stopping after a token in `stop` (included).
-  Tokens greedy(const ModelPtr& model, const Tokens& history, int count, const Tokens& stop);
+  /// Computes the rows of all prefixes of `history` at once, so that asking for them one by one, shortest first, costs one pass
+  /// and not one for each. Changes no result.
+  void prepare(const ModelPtr& model, const Tokens& history, const NumericClass& numeric);
+
+  /// Greedy continuation of `history` by `count` tokens, stopping after a token in `stop` (included). Among the first `min_new`
+  /// tokens no id of `stop` is chosen, unless every id is one: then, as an argmax over nothing but minus infinity does, id 0.
+  /// Ends early where the next token would need a history longer than the model's context.
+  Tokens greedy(const ModelPtr& model, const Tokens& history, int count, const Tokens& stop, int min_new = 0);
 
   double seconds() const { return seconds_; }  ///< spent in the reference
 
- private:
-  struct Entry;
-  const Entry& entry(const ModelPtr& model, const Tokens& history, const NumericClass& numeric, bool envelope);
+  static constexpr int kKept = 16;
 
-  std::vector<Entry*> unused_;  // replaced by the implementation
+ private:
+  struct Cache;
+  std::unique_ptr<Cache> cache_;
   double seconds_ = 0;
 };
 

@@ -32,7 +32,9 @@ using Config = std::map<std::string, ConfigValue>;
 struct Rows {
   int tokens = 0;
   int vocab = 0;
-  std::vector<double> logits;  ///< (tokens, vocab)
+  std::vector<double> logits;      ///< (tokens, vocab)
+  std::vector<double> magnitudes;  ///< (tokens, vocab), of an exact pass: sum of the last product's absolute terms
+  int terms = 0;                   ///< in each of those sums
 
   const double* row(int t) const { return logits.data() + static_cast<std::size_t>(t) * vocab; }
 };
@@ -43,6 +45,9 @@ struct Architecture {
   std::optional<Error> (*validate)(const ModelSpec&);                     ///< contradictions within the spec
   Config (*to_config)(const ModelSpec&);                                  ///< the published layout of config.json
   Result<ModelSpec> (*from_config)(const Config&);                        ///< unknown or contradictory keys are errors that name the key
+  /// The parameter (a name in `tensors`) that a tensor of a stored file stands for: other published names of it, tied copies.
+  /// Empty for buffers that hold no parameter. What it does not know it returns as it is.
+  std::string (*canonical_name)(const std::string& stored);
   Rows (*forward)(const Model&, const Tokens& history, Arithmetic& arithmetic);  ///< all rows, from the whole history
 };
 

@@ -16,8 +16,13 @@ Rows forward(const Model& model, const Tokens& history);
 /// function of the model and its own prefix, whatever follows and whichever case asks.
 Rows perturbed(const Model& model, const Tokens& history, const Rounding& rounding, std::uint64_t pass);
 
-/// An analytic lower bound on the rounding error of each logit, same shape as Rows: what the last matrix product alone may
-/// err by (Higham, Accuracy and Stability of Numerical Algorithms, eq. 3.5), so that a lucky spread of zero is no bound.
+/// A floor for the envelope of each logit, same shape as Rows: what the last matrix product of n terms alone may err by, so
+/// that a lucky spread of zero is no bound. It is eq. 3.5 of Higham, Accuracy and Stability of Numerical Algorithms, with the
+/// probabilistic constant sqrt(n) u for the worst case n u (Higham and Mary, A New Approach to Probabilistic Rounding Error
+/// Analysis, 2019, theorem 2.4).
 Rows error_floor(const Model& model, const Tokens& history, const Rounding& rounding);
+
+/// The same from rows that forward() has already given.
+Rows error_floor(const Rows& exact, const Rounding& rounding);
 
 }  // namespace cachet::reference

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ std::string to_string(const ModelSpec& spec);
 /// The inverse of to_string: words[0] is the family, the others key=value. Unknown keys, bad values and contradictions
 /// (width not a multiple of heads, unknown family or activation) are errors that name the key.
 Result<ModelSpec> parse_model_spec(const std::vector<std::string>& words);
+
+/// What is wrong with a spec: an unknown family or activation, sizes out of range, contradictions. The message names the key.
+std::optional<Error> check_model_spec(const ModelSpec& spec);
 
 /// A dense array in row-major order.
 struct Tensor {
