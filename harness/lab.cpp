@@ -31,6 +31,14 @@ class ModelCache {
 
 /// A life with a record of everything executed in it and the models it holds.
 class RecordedLife {
+  template <typename F>
+  auto timed(F&& call) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = call();
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  }
+
  public:
   RecordedLife(Backend& backend, const std::string& configuration, ModelCache& models, double& seconds)
       : life_(backend.begin(configuration)), models_(models), seconds_(seconds) {}
@@ -67,14 +75,6 @@ class RecordedLife {
   const std::vector<Event>& events() const { return events_; }
 
  private:
-  template <typename F>
-  auto timed(F&& call) {
-    const auto begin = std::chrono::steady_clock::now();
-    auto result = call();
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return result;
-  }
-
   std::unique_ptr<Life> life_;
   ModelCache& models_;
   double& seconds_;
