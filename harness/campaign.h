@@ -30,7 +30,9 @@ struct CampaignOptions {
   std::vector<std::string> laws;           ///< restricts generation and judging; empty: all
   std::vector<ModelSpec> models;           ///< empty: generated
   bool shrink_findings = true;
-  long stop_after = 0;                     ///< findings (distinct signatures) after which no chunk begins; 0: never
+  long stop_after = 0;                     ///< findings (distinct signatures) after which no chunk counts; 0: never
+  std::vector<std::string> until;          ///< no chunk counts after every one of these laws has a finding; empty: no such end
+  int per_signature = 1;                   ///< lowest failing cases of a signature that are shrunk; distinct minima are findings
   ShrinkOptions shrinking;
 };
 
