@@ -283,11 +283,17 @@ class TranscriptLab final : public Lab {
   CaseLab& lab_;
 };
 
+/// Laws judge the last run; the divergence says which that is.
+Verdict in_last_run(Verdict verdict, const Trace& trace) {
+  std::visit([&](auto& v) { if constexpr (requires { v.divergence; }) v.divergence.run = std::max(trace.runs() - 1, 0); }, verdict);
+  return verdict;
+}
+
 /// The law's verdict, unless the runs it asked for ended the judgement.
 Verdict judge_law(const Property& law, const Case& value, CaseLab& lab) {
   lab.main();
   if (!lab.ended()) {
-    Verdict verdict = law.judge(value, lab);
+    Verdict verdict = in_last_run(law.judge(value, lab), value.trace);
     if (!lab.ended()) return verdict;
   }
   return *lab.ended();
@@ -343,7 +349,7 @@ std::vector<Judgement> Judge::judge(const Case& value) {
       as_case.vary.clear();
       as_case.trace = executed.trace;
       TranscriptLab view(executed.observed, lab);
-      Verdict verdict = law.judge(as_case, view);
+      Verdict verdict = in_last_run(law.judge(as_case, view), as_case.trace);
       out.push_back({law.name, std::move(verdict), std::move(as_case)});
     }
   }
