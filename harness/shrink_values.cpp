@@ -23,7 +23,7 @@ void drop_fields(Search& search) {
       [](Step& s) { auto* l = loop_of(s); return l && l->new_tokens > 1 && (l->new_tokens = 1, true); },
       [](Step& s) { auto* l = loop_of(s); return l && (l->stop || l->min_new > 0) && (l->stop.reset(), l->min_new = 0, true); },
       [](Step& s) { auto* l = loop_of(s); return l && l->min_new > 0 && (l->min_new = 0, true); },
-      [](Step& s) { auto* l = loop_of(s); return l && l->stop && l->stop->size() > 1 && (l->stop->resize(1), true); },
+      [](Step& s) { auto* l = loop_of(s); return l && l->stop && l->stop->size() > 1 && (l->stop->erase(l->stop->begin() + 1, l->stop->end()), true); },
       [](Step& s) { auto* l = loop_of(s); return l && l->stop && l->stop->size() > 1 && (l->stop->erase(l->stop->begin()), true); },
       [](Step& s) { auto* l = loop_of(s); return l && !l->extras.empty() && (l->extras.clear(), true); },
       [](Step& s) { auto* c = std::get_if<Complete>(&s); return c && c->capacity && (c->capacity.reset(), true); },
