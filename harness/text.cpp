@@ -2,7 +2,6 @@
 #include "harness/text.h"
 
 #include <fstream>
-#include <sstream>
 
 #include "harness/json.h"
 #include "harness/step_fields.h"
@@ -69,20 +68,7 @@ std::string raw_text(const std::string& json) {
 }
 
 std::string event_text(const Load& load) {
-  const std::string& path = load.spec.weights.name;
-  ModelSpec spec = load.spec;
-  std::string weights;
-  if (path != "" && text::write_word(path) != path) {  // a path that is not one plain word is quoted as a whole
-    weights = " weights=" + dump(Json(to_string(spec.weights)));
-    spec.weights = {};
-  }
-  std::string words = to_string(spec);
-  if (!weights.empty()) {
-    const std::string standing = " weights=" + to_string(spec.weights);
-    const std::size_t at = words.find(standing);
-    words = at == std::string::npos ? words + weights : words.replace(at, standing.size(), weights);
-  }
-  return line("model", text::write_word(load.handle) + " " + words) + "\n";
+  return line("model", text::write_word(load.handle) + " " + to_string(load.spec)) + "\n";
 }
 
 std::string event_text(const Run& run) {

@@ -100,7 +100,7 @@ std::optional<Error> take_word(std::string_view& rest, Word& word) {
   word.key = rest.substr(0, stop);
   rest.remove_prefix(stop + 1);
   if (!rest.empty() && (rest.front() == '"' || rest.front() == '[' || rest.front() == '{')) return take_json(rest, word);
-  const std::size_t end = std::min(rest.find_first_of(" \t#|"), rest.size());
+  const std::size_t end = std::min(rest.find_first_of(" \t#"), rest.size());
   if (end == 0) return Error{"", 0, "\"" + word.key + "=\" without a value; expected key=value"};
   word.text = rest.substr(0, end);
   rest.remove_prefix(end);
