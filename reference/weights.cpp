@@ -19,14 +19,14 @@ double to_bfloat16(double x) {
   return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
 }
 
-/// Half-width of the uniform distribution of a role's values. Sums then have a deviation near 1.5, so that attention is neither
+/// Half-width of the uniform distribution of a role's values. Sums then have a deviation a little above 1, so that attention is neither
 /// flat nor one-hot and logits differ by about their own size from one history to the next.
 double half_width(const TensorInfo& tensor) {
   const double fan = std::sqrt(static_cast<double>(tensor.fan_in));
   switch (tensor.role) {
     case TensorRole::kTokenEmbedding: return 2.5 / fan;
     case TensorRole::kPositionEmbedding: return 2.5 / fan;
-    case TensorRole::kLinear: return 2.5 / fan;
+    case TensorRole::kLinear: return 2 / fan;
     case TensorRole::kBias: return 0.5;
     case TensorRole::kNormGain: return 0.5;
     case TensorRole::kNormBias: return 0.5;

@@ -1,0 +1,175 @@
+// Specs and recipes as text, and the promises of the recipes: portable, exact in short formats, informative.
+#include <cmath>
+
+#include "tests/reference/goldens.h"
+
+namespace cachet {
+namespace {
+
+using testing::model_of;
+using testing::words_of;
+
+std::string error_of(const std::string& line) {
+  auto spec = parse_model_spec(words_of(line));
+  return spec ? "" : spec.error().message;
+}
+
+TEST(ModelSpecText, PrinterAndParserAreInverse) {
+  for (const std::string line : {
+           "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0",
+           "gpt2 layers=3 heads=4 width=16 vocab=32 context=64 inner=5 norm_epsilon=1e-06 activation=gelu weights=seed:18446744073709551615",
+           "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=pattern:ramp",
+           "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=directory:a%20b/%23c%25",
+       }) {
+    auto spec = parse_model_spec(words_of(line));
+    ASSERT_TRUE(spec) << line << ": " << to_string(spec.error());
+    EXPECT_EQ(to_string(*spec), line);
+  }
+  EXPECT_EQ((*parse_weight_recipe("directory:a%20b/%23c%25")).name, "a b/#c%");
+}
+
+TEST(ModelSpecText, DefaultsFillWhatIsLeftOut) {
+  auto spec = parse_model_spec({"gpt2"});
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(*spec, ModelSpec{});
+}
+
+TEST(ModelSpecText, EachErrorNamesItsKey) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "family"},
+      {"gpt3 layers=1", "family"},
+      {"gpt2 layers=0", "layers"},
+      {"gpt2 layers=-1", "layers"},
+      {"gpt2 layers=1x", "layers"},
+      {"gpt2 layers=", "layers"},
+      {"gpt2 layers=1.0", "layers"},
+      {"gpt2 layers=99999999999999999999", "layers"},
+      {"gpt2 layers=2000000", "layers"},
+      {"gpt2 heads=0", "heads"},
+      {"gpt2 heads=3 width=4", "width"},
+      {"gpt2 width=0", "width"},
+      {"gpt2 vocab=0", "vocab"},
+      {"gpt2 context=0", "context"},
+      {"gpt2 inner=-4", "inner"},
+      {"gpt2 norm_epsilon=0", "norm_epsilon"},
+      {"gpt2 norm_epsilon=-1", "norm_epsilon"},
+      {"gpt2 norm_epsilon=nan", "norm_epsilon"},
+      {"gpt2 norm_epsilon=inf", "norm_epsilon"},
+      {"gpt2 norm_epsilon=abc", "norm_epsilon"},
+      {"gpt2 activation=swish", "activation"},
+      {"gpt2 weights=seed:-1", "weights"},
+      {"gpt2 weights=seed:", "weights"},
+      {"gpt2 weights=seed:18446744073709551616", "weights"},
+      {"gpt2 weights=pattern:nothing", "weights"},
+      {"gpt2 weights=directory:", "weights"},
+      {"gpt2 weights=directory:a%2", "weights"},
+      {"gpt2 weights=directory:a%00", "weights"},
+      {"gpt2 weights=seven", "weights"},
+      {"gpt2 layers=1 layers=1", "layers"},
+      {"gpt2 depth=1", "depth"},
+      {"gpt2 layers", "layers"},
+      {"gpt2 layers=1000000 width=1000000", "width"},
+      {"gpt2 vocab=1000000 width=1000", "width"},
+  };
+  for (const auto& [line, key] : cases) EXPECT_EQ(error_of(line).substr(0, key.size()), key) << line << " -> " << error_of(line);
+}
+
+TEST(BuildModel, RefusesADirectoryAndSpecsThatContradictThemselves) {
+  ModelSpec spec;
+  spec.weights = {WeightRecipe::Kind::kDirectory, "somewhere", 0};
+  EXPECT_FALSE(build_model(spec));
+  spec = {};
+  spec.heads = 3;
+  ASSERT_FALSE(build_model(spec));
+  EXPECT_EQ(build_model(spec).error().message.substr(0, 5), "width");
+}
+
+TEST(WeightRecipe, GivesTheSameNumbersOnEveryMachine) {
+  EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=seed:2")->digest, 11612294899366884534ULL);
+  EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=pattern:ramp")->digest, 14244480362284953171ULL);
+  EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=pattern:biased_ramp")->digest, 16409931714151766245ULL);
+}
+
+TEST(WeightRecipe, ValuesAreExactInBfloat16AndInFloat16) {
+  for (const std::string recipe : {"seed:0", "seed:1", "pattern:ramp", "pattern:biased_ramp"}) {
+    const ModelPtr model = model_of("gpt2 layers=2 heads=2 width=16 vocab=32 context=32 weights=" + recipe);
+    for (const auto& [name, tensor] : model->tensors) {
+      for (const double value : tensor.data) {
+        int exponent = 0;
+        const double digits = std::frexp(value, &exponent) * 256;
+        ASSERT_EQ(digits, std::floor(digits)) << name << " " << value;
+        ASSERT_TRUE(value == 0 || std::abs(value) >= 0x1p-14) << name << " " << value;
+      }
+    }
+  }
+}
+
+TEST(WeightRecipe, SeedsHaveNonzeroBiasesAndGainsAroundOne) {
+  const ModelPtr model = model_of("gpt2 layers=1 heads=1 width=16 vocab=4 context=8 weights=seed:0");
+  double bias = 0, gain = 0;
+  for (const double value : model->tensors.at("transformer.h.0.attn.c_attn.bias").data) bias += std::abs(value) / 48;
+  for (const double value : model->tensors.at("transformer.ln_f.weight").data) gain += value / 16;
+  EXPECT_NEAR(bias, 0.25, 0.1);
+  EXPECT_NEAR(gain, 1, 0.25);
+}
+
+TEST(WeightRecipe, ALayerLessKeepsTheNumbersOfTheOthers) {
+  const ModelPtr large = model_of("gpt2 layers=2 heads=1 width=4 vocab=8 context=8 weights=seed:9");
+  const ModelPtr small = model_of("gpt2 layers=1 heads=1 width=4 vocab=5 context=8 weights=seed:9");
+  EXPECT_EQ(small->tensors.at("transformer.h.0.mlp.c_fc.weight").data, large->tensors.at("transformer.h.0.mlp.c_fc.weight").data);
+  const auto& tokens = small->tensors.at("transformer.wte.weight").data;
+  EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), large->tensors.at("transformer.wte.weight").data.begin()));
+}
+
+/// The part of pairs of histories, alike but for the token `back` places before the end, whose last rows differ visibly.
+double sensitivity(const std::string& line, int back) {
+  const ModelPtr model = model_of(line);
+  int differ = 0, pairs = 0;
+  for (int a = 0; a < 24; ++a) {
+    Tokens one;
+    for (int t = 0; t < 6; ++t) one.push_back((a * 7 + t * t * (a + 1) + t) % model->spec.vocab);
+    Tokens other = one;
+    Token& changed = other[other.size() - 1 - back];
+    changed = (changed + 1) % model->spec.vocab;
+    const auto x = reference::forward(*model, one), y = reference::forward(*model, other);
+    double moved = 0;
+    for (int j = 0; j < x.vocab; ++j) moved = std::max(moved, std::abs(x.row(5)[j] - y.row(5)[j]));
+    differ += moved > 1e-4;
+    ++pairs;
+  }
+  return static_cast<double>(differ) / pairs;
+}
+
+TEST(WeightRecipe, EarlierTokensAndPositionsMoveTheLogits) {
+  for (const std::string recipe : {"seed:0", "seed:1", "seed:2", "pattern:ramp", "pattern:biased_ramp"}) {
+    for (const std::string sizes : {"layers=1 heads=1 width=4 vocab=4", "layers=1 heads=2 width=4 vocab=2", "layers=2 heads=2 width=8 vocab=16", "layers=3 heads=4 width=16 vocab=32"}) {
+      const std::string line = "gpt2 " + sizes + " context=8 weights=" + recipe;
+      for (const int back : {1, 3, 5}) EXPECT_GT(sensitivity(line, back), 0.5) << line << ", " << back << " back";
+      EXPECT_GT(sensitivity(line, 0), 0.5) << line;
+    }
+  }
+}
+
+TEST(Digest, IsTheSameForTheSameNumbersAndChangesWithEachOfThem) {
+  const ModelPtr model = model_of("gpt2 layers=1 heads=1 width=4 vocab=4 context=8 weights=seed:0");
+  Model copy = *model;
+  copy.spec.weights = {WeightRecipe::Kind::kDirectory, "elsewhere", 0};
+  EXPECT_EQ(digest_of(copy), model->digest);
+  for (const auto& [name, tensor] : model->tensors) {
+    Model changed = *model;
+    changed.tensors.at(name).data.back() += 1;
+    EXPECT_NE(digest_of(changed), model->digest) << name;
+  }
+  Model changed = *model;
+  changed.spec.norm_epsilon = 1e-6;
+  EXPECT_NE(digest_of(changed), model->digest);
+  changed = *model;
+  changed.spec.heads = 2;
+  EXPECT_NE(digest_of(changed), model->digest);
+  changed = *model;
+  changed.spec.activation = "gelu";
+  EXPECT_NE(digest_of(changed), model->digest);
+}
+
+}  // namespace
+}  // namespace cachet
