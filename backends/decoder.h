@@ -1,0 +1,71 @@
+// GPT-2 in float32 over a cache: the one forward pass of the built-in backends.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/seams.h"
+#include "reference/model.h"
+
+namespace cachet::backends {
+
+/// The keys and values of one row as the decoder reads and writes them.
+class KvRow {
+ public:
+  virtual ~KvRow() = default;
+  virtual RowFacts facts() const = 0;
+  virtual int past(int layer) const = 0;  ///< keys that a call finds
+  virtual bool holds(int slot) const = 0;
+  virtual void write(int layer, int slot, const float* key, const float* value) = 0;  ///< of (width)
+  virtual const float* key(int layer, int slot) const = 0;
+  virtual const float* value(int layer, int slot) const = 0;
+};
+
+/// An engine's own error, as an exception would name it.
+struct Failure {
+  std::string kind;
+  std::string message;
+};
+
+class Decoder {
+ public:
+  /// An Error refuses a model of another family.
+  static Result<std::unique_ptr<Decoder>> make(const ModelPtr& model, const Seams& seams);
+
+  /// Writes the keys and values of `tokens` behind what the row holds; `logits` becomes (tokens, vocab).
+  std::optional<Failure> feed(KvRow& row, const Tokens& tokens, std::vector<float>& logits) const;
+
+  const ModelSpec& spec() const { return spec_; }
+  const Seams& seams() const { return seams_; }
+
+ private:
+  struct Linear {
+    std::vector<float> weight, bias;
+    int in = 0, out = 0;
+  };  ///< weight (out, in)
+  struct Norm {
+    std::vector<float> gain, bias;
+  };
+  struct Block {
+    Norm ln_1, ln_2;
+    Linear c_attn, c_proj, c_fc, mlp_proj;
+  };
+
+  Decoder(const Model& model, const Seams& seams);
+  void norm(const Norm& norm, const float* x, float* y) const;
+  void apply(const Linear& linear, const float* x, float* y) const;
+  void attend(const KvRow& row, int layer, const Fed& fed, const float* query, float* out) const;
+  void block(const Block& weights, KvRow& row, int layer, const std::vector<Fed>& fed, std::vector<float>& x) const;
+
+  ModelSpec spec_;
+  Seams seams_;
+  std::vector<float> wte_, wpe_;  // (vocab, width), (context, width)
+  std::vector<Block> blocks_;
+  Norm ln_f_;
+  float (*activation_)(float) = nullptr;
+  float epsilon_ = 0;
+};
+
+}  // namespace cachet::backends

@@ -1,0 +1,40 @@
+// Float32 kernels of the built-in backends, written apart from the reference so that the two share no mistake. The order in
+// which sums are taken is a parameter: every order is correct, and no law may flag one.
+#pragma once
+
+#include <vector>
+
+namespace cachet::kernels {
+
+enum class Summation { kForward, kReversed, kPairwise };
+enum class Softmax { kTwoPass, kOnline };
+
+/// Sum of x (n); 0 when n is 0.
+float sum(const float* x, int n, Summation order);
+
+/// Inner product of a (n) and b (n).
+float dot(const float* a, const float* b, int n, Summation order);
+
+/// y (out) = W (out, in) x (in) + bias (out); no bias when nullptr.
+void linear(const float* w, const float* bias, const float* x, int in, int out, Summation order, float* y);
+
+/// y (n) = gain * (x - mean) / sqrt(variance + epsilon) + bias (Ba et al. 2016, eq. 4). y may be x.
+void layer_norm(const float* x, const float* gain, const float* bias, int n, float epsilon, Summation order, float* y);
+
+float gelu_tanh(float x);  ///< Hendrycks and Gimpel 2016, the approximation that GPT-2 uses
+float gelu_erf(float x);   ///< the exact form
+
+/// What one query of one head attends to.
+struct Attended {
+  std::vector<const float*> keys;    ///< (slots) of (head)
+  std::vector<const float*> values;  ///< (slots) of (head)
+  int visible = 0;                   ///< slots that take part in the softmax; those after them get weight zero
+};
+
+/// out (head) = softmax(query . keys / sqrt(head)) values.
+void attend(const float* query, const Attended& attended, int head, Softmax softmax, Summation order, float* out);
+
+/// The nearest number that float16 holds, ties to even.
+float to_half(float x);
+
+}  // namespace cachet::kernels

@@ -1,0 +1,117 @@
+// The places where real decoders go wrong, as plain values and functions that a host reads where it acts. The defaults are
+// correct; a defect changes one of them, so that a host reads as if there were no defects.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "backends/kernels.h"
+#include "harness/report.h"
+
+namespace cachet::backends {
+
+/// What a cache knows of one row.
+struct RowFacts {
+  int length = 0;       ///< committed tokens
+  int write_index = 0;  ///< one past the slot that was written last
+  int high_water = 0;   ///< one past the highest slot written since the row was emptied
+  int capacity = 0;
+};
+
+/// One token of a model call, beside what was cached before the call.
+struct Fed {
+  int past = 0;   ///< keys in the cache before the call
+  int index = 0;  ///< of the token in the call
+  int count = 0;  ///< tokens in the call
+  RowFacts row;
+};
+
+/// The part of a prompt that is fed: prompt[begin:], written from `position` on.
+struct Tail {
+  int begin = 0;
+  int position = 0;
+};
+
+/// One row of a cache that grows by concatenation: (layers) of (tokens, width).
+struct GrowingRow {
+  int width = 0;
+  std::vector<std::vector<float>> keys, values;
+
+  int length(int layer) const { return static_cast<int>(keys[static_cast<std::size_t>(layer)].size()) / width; }
+  void truncate_layer(int layer, int n) {
+    keys[static_cast<std::size_t>(layer)].resize(static_cast<std::size_t>(n) * width);
+    values[static_cast<std::size_t>(layer)].resize(static_cast<std::size_t>(n) * width);
+  }
+  void truncate(int n) {
+    for (int l = 0; l < static_cast<int>(keys.size()); ++l) truncate_layer(l, n);
+  }
+};
+
+struct Seams {
+  // Arithmetic of the decoder.
+  kernels::Summation summation = kernels::Summation::kForward;
+  kernels::Softmax softmax = kernels::Softmax::kTwoPass;
+  std::optional<float> norm_epsilon;                               ///< absent: the model's
+  std::string activation;                                          ///< empty: the model's
+  std::function<float(float)> stored = [](float x) { return x; };  ///< how a key or value is kept
+
+  // Where tokens go and what they see.
+  std::function<int(const Fed&)> position_id = [](const Fed& f) { return f.row.length + f.index; };
+  std::function<int(const Fed&)> slot = [](const Fed& f) { return f.row.length + f.index; };
+  std::function<int(const Fed&)> visible = [](const Fed& f) { return f.past + f.index + 1; };  ///< how many keys, from the first
+  std::function<int(const Fed&, int seen)> read = [](const Fed&, int seen) {
+    return seen;
+  };  ///< keys loaded; those past the visible ones weigh zero
+  std::function<int(int row, int capacity)> row_base = [](int row, int capacity) {
+    return row * capacity;
+  };  ///< first slot of a row
+
+  // What calls are let in.
+  std::function<bool(const RowFacts&, int more, int limit)> over = [](const RowFacts& row, int more, int limit) {
+    return row.length + more > limit;
+  };
+  std::function<std::optional<Token>(Token, int vocab)> embedding_row = [](Token id, int vocab) {
+    return id >= 0 && id < vocab ? std::optional<Token>(id) : std::nullopt;
+  };
+  bool append_takes_pending_before_checks = false;
+  bool append_writes_what_fits = false;  ///< when it is over: before it refuses
+
+  // Lengths as they are told.
+  std::function<Value(const RowFacts&)> told_length = [](const RowFacts& row) { return IntegerValue{row.length}; };
+
+  // Emptying, cropping, pending tokens.
+  std::function<int(int asked, int length)> crop_target = [](int asked, int) { return asked; };
+  std::function<void(GrowingRow&, int)> crop_grown = [](GrowingRow& row, int n) { row.truncate(n); };
+  std::function<void(GrowingRow&)> reset_grown = [](GrowingRow& row) { row.truncate(0); };
+  bool reset_drops_pending = true;
+  bool crop_drops_pending = true;
+  bool append_feeds_pending = true;
+
+  // The generation loop.
+  std::function<bool(int emitted, int min_new)> suppresses_stop = [](int emitted, int min_new) { return emitted < min_new; };
+  std::function<Tokens(const Loop&, Tokens& of_last_call)> stop_ids = [](const Loop& loop, Tokens&) {
+    return loop.stop.value_or(Tokens{});
+  };
+  bool generate_reuses_last_logits = false;  ///< where no token is given, instead of feeding the last one again
+  bool loop_feeds_last_token = true;         ///< only where the last token is cached: feed it, not just count it
+
+  // What is retained between calls and runs.
+  std::function<int(const Tokens& retained, const Tokens& prompt)> common_prefix = [](const Tokens& retained,
+                                                                                      const Tokens& prompt) {
+    return static_cast<int>(std::mismatch(retained.begin(), retained.end(), prompt.begin(), prompt.end()).first -
+                            retained.begin());
+  };
+  std::function<int(int keep, int retained_prompt, int retained_length)> reset_retained = [](int keep, int, int) { return keep; };
+  std::function<Tail(int prompt, int length)> tail = [](int prompt, int length) {
+    const int begin = std::min(length, prompt - 1);  // a fully cached prompt feeds its last token again
+    return Tail{begin, begin};
+  };
+  std::function<int(int asked, int needed, int& of_first_call)> retained_capacity = [](int asked, int, int&) { return asked; };
+  bool close_ends_the_loan = true;      ///< a closed session's storage is no longer the run's to give back
+  bool end_run_spares_retained = true;  ///< storage that `complete` retains stays out of the pool
+  bool end_run_closes_sessions = true;
+};
+
+}  // namespace cachet::backends
