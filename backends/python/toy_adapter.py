@@ -112,8 +112,8 @@ class ToyEngine(Engine):
         return rows if want == "all" else [row[-1:] for row in rows]
 
     def check(self, session, tokens, more):
-        if len(tokens) != len(session.caches) or not all(tokens):
-            raise Refused("invalid", f"{len(session.caches)} rows of at least one token are expected")
+        if len(tokens) != len(session.caches) or not tokens or not all(tokens):
+            raise Refused("invalid", f"{len(session.caches) or 1} rows of at least one token are expected")
         if any(not 0 <= token < self.model.vocabulary for row in tokens for token in row):
             raise Refused("invalid", f"a token is outside the vocabulary of {self.model.vocabulary}")
         if self.length(session) + more > min(session.capacity, self.model.context):
@@ -148,7 +148,7 @@ class ToyEngine(Engine):
                     logits[barred] = -math.inf
             fed = [logits.index(max(logits))]
             out += fed
-            if fed[0] in stop:
+            if fed[0] in stop and len(out) > min_new:
                 return out, "stop"
         return out, "length"
 

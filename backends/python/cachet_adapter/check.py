@@ -4,6 +4,7 @@ adapter can be tested, never whether the engine is right: that is cachet's part.
 import argparse
 import json
 import os
+import random
 import struct
 import sys
 import tempfile
@@ -56,7 +57,9 @@ class Check:
         self.findings = []
 
     def say(self, good, text):
-        self.findings.append(("ok" if good else "missing", text))
+        finding = ("ok" if good else "missing", text)
+        if finding not in self.findings:
+            self.findings.append(finding)
         return good
 
     def note(self, text):
@@ -116,28 +119,29 @@ class Check:
     def capabilities(self, adapter, name, offered):
         self.say("append" in offered or "complete" in offered, f"{name}: 'append' or 'complete'")
         for capability, trace in TRACES.items():
-            last = self.last(adapter, name, trace)
+            reports = self.reports(adapter, name, trace)
+            last = last_of(reports)
             if capability in offered:
                 self.say(last["status"] == "ok", f"{name}: {capability}" + told(last))
-                self.observations(name, capability, trace[-1], offered, last)
+                for step, report in zip(trace, reports):
+                    self.observations(name, capability, step, offered, report)
             elif capability not in ("append", "complete") and "append" in offered:
                 self.say(last["status"] == "refused", f"{name}: a refusal of {capability}, which is not offered")
         for op, trace in BATCHES.items():
             if op in offered and "batch" in offered:
-                last = self.last(adapter, name, trace)
+                last = last_of(self.reports(adapter, name, trace))
                 self.say(last["status"] == "ok", f"{name}: batch in {op}" + told(last))
-        unknown = self.last(adapter, name, [{"op": "length", "session": "a", "no_such_field": 1}])
+        unknown = last_of(self.reports(adapter, name, [{"op": "length", "session": "a", "no_such_field": 1}]))
         self.say(unknown.get("kind") == "unsupported", f"{name}: a refusal of an unknown field")
 
-    def last(self, adapter, configuration, trace):
-        """The last report of a run on a model of its own, or the first that is not `ok`: what an engine keeps between
-        runs is not judged here."""
+    def reports(self, adapter, configuration, trace):
+        """Of a run on a model of its own: what an engine keeps between runs is not judged here."""
         handle = adapter.load(configuration, self.directory)
         reports = adapter.run(handle, trace)
         adapter.result("unload", model=handle)
         if len(reports) != len(trace):
             raise AssertionError(f"{len(reports)} reports of {len(trace)} steps")
-        return next((r for r in reports if r["status"] != "ok"), reports[-1])
+        return reports
 
     def observations(self, name, capability, step, offered, report):
         """What the report of an answered step must tell."""
@@ -152,6 +156,11 @@ class Check:
             self.say("lengths" in report, f"{name}: lengths after {step['op']} ({capability})")
 
 
+def last_of(reports):
+    """The last report, or the first that is not `ok`."""
+    return next((r for r in reports if r["status"] != "ok"), reports[-1])
+
+
 def told(report):
     return "" if report["status"] == "ok" else f", got {report['status']}: {report.get('message')}"
 
@@ -162,14 +171,15 @@ def command_of(module):
 
 
 def write_model(directory):
-    """A GPT-2 of one layer in the Hugging Face layout, weights in a plain pattern."""
+    """A GPT-2 of one layer in the Hugging Face layout; its weights are the same everywhere."""
+    numbers = random.Random(0)
     with open(os.path.join(directory, "config.json"), "w") as f:
         json.dump({"model_type": "gpt2", **SIZES, "n_ctx": SIZES["n_positions"], "layer_norm_epsilon": 1e-5, "tie_word_embeddings": True,
                    "activation_function": "gelu_new", "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}, f)
     header, data = {}, b""
     for name, shape in shapes(SIZES["n_embd"]):
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        values = [((len(data) + 7 * i) % 64 - 32) / 64 for i in range(count)]
+        values = [numbers.randint(-64, 64) / 64 for _ in range(count)]
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * count]}
         data += struct.pack(f"<{count}f", *values)
     text = json.dumps({"__metadata__": {"format": "pt"}, **header}).encode()
