@@ -272,7 +272,7 @@ TEST_F(ProcessBackend, LetsASlowButCorrectChildPass) {
 }
 
 TEST_F(ProcessBackend, GivesEachStepItsOwnDeadline) {
-  std::vector<Step> steps(80, call("slow"));  // each takes 70 ms and more, all of them more than the deadline
+  std::vector<Step> steps(50, call("slow"));  // each takes 70 ms and more, all of them more than the deadline
   const RunRecord record = run(steps, kShort_s);
   EXPECT_FALSE(record.broken) << record.broken->message;
   EXPECT_EQ(record.reports.size(), steps.size());
