@@ -77,7 +77,7 @@ class EagerEngine final : public SessionEngine {
     std::vector<std::vector<float>> logits;
     if (!feed(*cache, step.tokens, logits, report)) return;
     for (std::vector<float>& row : logits) row.erase(row.begin(), row.end() - spec().vocab);
-    continue_rows(*cache, step.loop, std::move(logits), report);
+    continue_rows(*cache, step.loop, logits, report);
   }
 };
 

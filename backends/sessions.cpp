@@ -246,7 +246,8 @@ void SessionEngine::perform(const Generate& step, Report& report) {
   report.calls.emplace();
   std::vector<std::vector<float>> logits = session.last_logits;
   const bool idle = tail.front().empty();  // rows are never ragged
-  if (!(idle && seams().generate_reuses_last_logits)) {
+  const bool reuses = idle && seams().generate_reuses_last_logits && !logits.empty() && !logits.front().empty();
+  if (!reuses) {
     for (std::size_t r = 0; idle && r < rows; ++r) {
       session.cache->rewind(static_cast<int>(r), 1);
       tail[r] = {session.history[r].back()};
@@ -255,7 +256,8 @@ void SessionEngine::perform(const Generate& step, Report& report) {
     for (std::vector<float>& row : logits) row.erase(row.begin(), row.end() - spec().vocab);
   }
   if (step.tokens) append_to(session.history, *step.tokens);
-  if (!continue_rows(*session.cache, step.loop, std::move(logits), report)) return;
+  if (!continue_rows(*session.cache, step.loop, logits, report)) return;
+  session.last_logits = std::move(logits);
   append_to(session.history, *report.tokens);
   for (std::size_t r = 0; r < rows; ++r) session.pending[r] = last_token_cached() ? Tokens{} : Tokens{(*report.tokens)[r].back()};
 }
@@ -310,7 +312,7 @@ Token SessionEngine::pick(const std::vector<float>& logits, const Loop& loop, co
   return std::max<Token>(best, 0);
 }
 
-bool SessionEngine::continue_rows(Cache& cache, const Loop& loop, std::vector<std::vector<float>> logits, Report& report) {
+bool SessionEngine::continue_rows(Cache& cache, const Loop& loop, std::vector<std::vector<float>>& logits, Report& report) {
   const std::size_t rows = logits.size();
   const Tokens stop = seams().stop_ids(loop, stop_of_last_call_);
   Rows emitted(rows);

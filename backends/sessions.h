@@ -68,9 +68,9 @@ class SessionEngine : public Engine {
   /// row r: (tokens, vocab). False when the call failed; the report says so.
   bool feed(Cache& cache, const Rows& tokens, std::vector<std::vector<float>>& logits, Report& report);
 
-  /// The greedy loop of a step. `logits` are each row's last ones; emitted tokens go into the report and are fed but for the
-  /// last, which is fed too where it is declared cached. False when a call failed.
-  bool continue_rows(Cache& cache, const Loop& loop, std::vector<std::vector<float>> logits, Report& report);
+  /// The greedy loop of a step. `logits` are each row's last ones, before and after; emitted tokens go into the report and are
+  /// fed but for the last, which is fed too where it is declared cached. False when a call failed.
+  bool continue_rows(Cache& cache, const Loop& loop, std::vector<std::vector<float>>& logits, Report& report);
 
   void tell_lengths(Cache& cache, int rows, Report& report) const;
 

@@ -168,7 +168,7 @@ class StaticEngine final : public SessionEngine {
     const bool fed = feed(*retained_, tails, logits, report);
     for (std::vector<float>& row : logits)
       if (fed) row.erase(row.begin(), row.end() - spec().vocab);
-    if (fed && continue_rows(*retained_, step.loop, std::move(logits), report))
+    if (fed && continue_rows(*retained_, step.loop, logits, report))
       for (std::size_t r = 0; r < step.tokens.size(); ++r) {
         retained_tokens_[r] = step.tokens[r];
         retained_tokens_[r].insert(retained_tokens_[r].end(), (*report.tokens)[r].begin(), (*report.tokens)[r].end());

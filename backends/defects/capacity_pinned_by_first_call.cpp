@@ -8,7 +8,7 @@ Defect capacity_pinned_by_first_call() {
           "the retained cache is as long as the first call needed, and later ones are refused (shape-baked-constant, F12): "
           "huggingface/transformers#30351",
           "static_cache",
-          {"repeat_call"},
+          {"repeat_call", "valid_calls_are_answered"},
           2,
           [](Seams& seams) {
             seams.retained_capacity = [](int asked, int needed, int& of_first_call) {

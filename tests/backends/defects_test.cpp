@@ -1,0 +1,166 @@
+// Every planted bug on its minimal trace: where its host is right, it shows, at this step and in this field.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "backends/defect.h"
+#include "tests/backends/traces.h"
+
+namespace cachet {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// The first field of a report that differs.
+std::string difference(const Report& host, const Report& planted) {
+  if (host.status != planted.status) return "status";
+  if (host.lengths != planted.lengths) return "lengths";
+  if (host.layer_lengths != planted.layer_lengths) return "layer_lengths";
+  const auto fed = [](const Report& report) {
+    std::vector<Rows> out;
+    for (const ModelCall& call : report.calls.value_or(std::vector<ModelCall>{})) out.push_back(call.tokens);
+    return out;
+  };
+  if (fed(host) != fed(planted)) return "calls";
+  if (host.tokens != planted.tokens) return "tokens";
+  if (host.stopped != planted.stopped) return "stopped";
+  if (host.logits && host.logits->data != planted.logits->data) return "logits";
+  return "";
+}
+
+/// "run 0 step 1 lengths": the first difference between two transcripts of one trace.
+std::string first_difference(const Transcript& host, const Transcript& planted) {
+  for (std::size_t r = 0; r < host.runs.size(); ++r)
+    for (std::size_t s = 0; s < host.runs[r].reports.size(); ++s)
+      if (const std::string field = difference(host.runs[r].reports[s], planted.runs[r].reports[s]); !field.empty())
+        return fmt::format("run {} step {} {}", r, s, field);
+  return "none";
+}
+
+struct Minimal {
+  std::string defect;
+  std::string trace;
+  std::string shows;
+};
+
+const std::vector<Minimal>& minimal_traces() {
+  static const std::vector<Minimal> table = {
+      {"array_length", "run m\ncomplete 3 1 new=1\n", "run 0 step 0 lengths"},
+      {"batch_row_spill", "run m\nopen a rows=2 capacity=2\nappend a 3 | 1\nappend a 4 | 2\n", "run 0 step 2 logits"},
+      {"block_boundary_after_crop", "run m\nopen a rows=1 capacity=8\nappend a 3 1 4 1 5\ncrop a 3\nappend a 2\n",
+       "run 0 step 3 logits"},
+      {"buffer_one_short", "run m\nopen a rows=1 capacity=2\nappend a 3 1\n", "run 0 step 1 logits"},
+      {"capacity_checked_before", "run m\nopen a rows=1 capacity=1\nappend a 3 1\n", "run 0 step 1 status"},
+      {"capacity_pinned_by_first_call", "run m\ncomplete 3 new=1\ncomplete 3 1 new=1\n", "run 0 step 1 status"},
+      {"causal_top_left", "run m\nopen a rows=1 capacity=8\nappend a 3\nappend a 1\n", "run 0 step 2 logits"},
+      {"clamped_write", "run m\nopen a rows=1 capacity=1\nappend a 3\nappend a 1\n", "run 0 step 2 status"},
+      {"closed_twice",
+       "run m\nopen a rows=1 capacity=4\nclose a\nrun m\nopen a rows=1 capacity=4\nopen b rows=1 capacity=4\nappend a 3\nappend "
+       "b 1\nappend a 4\n",
+       "run 1 step 4 logits"},
+      {"crop_first_layer_only", "run m\nopen a rows=1 capacity=4\nappend a 3\ncrop a 0\n", "run 0 step 2 layer_lengths"},
+      {"crop_keeps_pending", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=1\ncrop a 0\nappend a 1\n",
+       "run 0 step 3 lengths"},
+      {"crop_to_zero_keeps_all", "run m\nopen a rows=1 capacity=4\nappend a 3\ncrop a 0\n", "run 0 step 2 lengths"},
+      {"epsilon_1e6", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"erf_gelu", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"generate_reuses_last_logits", "run m\nopen a rows=1 capacity=8\nappend a 3 1 2\ncrop a 1\ngenerate a new=6\n",
+       "run 0 step 3 calls"},
+      {"half_kv", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"last_token_never_fed", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=1\nappend a 1\n", "run 0 step 1 calls"},
+      {"masked_by_zero_weight", "run m\nopen a rows=1 capacity=2\npoison a\nappend a 3\n", "run 0 step 2 logits"},
+      {"negative_token_wraps", "run m\nopen a rows=1 capacity=4\nappend a -1\n", "run 0 step 1 status"},
+      {"pending_forgotten", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=1\nappend a 1\n", "run 0 step 2 lengths"},
+      {"position_from_capacity", "run m\nopen a rows=1 capacity=8\nappend a 3\nappend a 1\n", "run 0 step 2 logits"},
+      {"prefix_by_last_token", "run m\ncomplete 3 1 new=8\ncomplete 2 1 new=8\n", "run 0 step 1 calls"},
+      {"real_length", "run m\nopen a rows=1 capacity=4\n", "run 0 step 0 lengths"},
+      {"refusal_eats_pending", "run m\nopen a rows=1 capacity=3\ngenerate a 3 new=1\nappend a 1 1\nappend a 1\n",
+       "run 0 step 3 lengths"},
+      {"refused_append_advanced", "run m\nopen a rows=1 capacity=1\nappend a 3 1\nlength a\n", "run 0 step 1 lengths"},
+      {"reset_leaves_pending", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=1\nreset a\nappend a 1\n",
+       "run 0 step 3 lengths"},
+      {"reset_zeroes_storage", "run m\nopen a rows=1 capacity=4\nappend a 3\nreset a\n", "run 0 step 2 lengths"},
+      {"retained_cache_recycled", "run m\ncomplete 3 1 new=8\nrun m\nopen a rows=1 capacity=4\nappend a 6\ncomplete 3 1 new=8\n",
+       "run 1 step 2 tokens"},
+      {"sessions_outlive_run", "run m\nopen a rows=1 capacity=4\nrun m\nopen a rows=1 capacity=4\n", "run 1 step 0 status"},
+      {"stale_length", "run m\ncomplete 3 1 new=1\ncomplete 3 1 new=1\n", "run 0 step 1 status"},
+      {"stale_length_whole_prompt", "run m\ncomplete 3 1 new=1\ncomplete 3 1 new=1\n", "run 0 step 1 lengths"},
+      {"stop_outlives_call", "run m\ncomplete 3 new=2 stop=0,1,2,3,4,5,6,7\ncomplete 3 new=2\n", "run 0 step 1 lengths"},
+      {"suppression_one_late", "run m\ncomplete 3 new=2 stop=0,1,2,3,4,5,6 min_new=1\n", "run 0 step 0 tokens"},
+      {"tail_overlaps_by_one", "run m\ncomplete 3 1 new=1\ncomplete 3 2 new=1\n", "run 0 step 1 calls"},
+      {"write_index_is_length", "run m\nopen a rows=1 capacity=4\nappend a 3 keep=false\n", "run 0 step 1 lengths"},
+  };
+  return table;
+}
+
+const backends::Defect& defect_named(const std::string& name) {
+  const auto& all = backends::defects();
+  return *std::find_if(all.begin(), all.end(), [&](const backends::Defect& defect) { return defect.name == name; });
+}
+
+class PlantedBug : public ::testing::TestWithParam<Minimal> {};
+
+INSTANTIATE_TEST_SUITE_P(Names, PlantedBug, ::testing::ValuesIn(minimal_traces()),
+                         [](const auto& info) { return info.param.defect; });
+
+TEST_P(PlantedBug, ShowsOnItsMinimalTraceWhereItsHostIsRight) {
+  const backends::Defect& defect = defect_named(GetParam().defect);
+  const Case value = case_of(GetParam().trace);
+  EXPECT_EQ(value.trace.steps(), defect.known_steps);
+  EXPECT_THAT(faults_of(defect.host, value), IsEmpty());
+  EXPECT_EQ(first_difference(execute_on(defect.host, value.trace), execute_on(defect.host + "+" + defect.name, value.trace)),
+            GetParam().shows);
+}
+
+TEST_P(PlantedBug, DoesNotShowOnePlainCallEarlier) {
+  const backends::Defect& defect = defect_named(GetParam().defect);
+  Case value = case_of(GetParam().trace);
+  value.trace.last_run()->steps.pop_back();
+  const bool earlier =
+      GetParam().shows < fmt::format("run {} step {}", value.trace.runs() - 1, value.trace.last_run()->steps.size());
+  const std::string shown =
+      first_difference(execute_on(defect.host, value.trace), execute_on(defect.host + "+" + defect.name, value.trace));
+  EXPECT_EQ(shown == "none", !earlier) << shown;
+}
+
+TEST(PlantedBugs, EveryOneHasAMinimalTraceAReportAndLaws) {
+  std::set<std::string> traced;
+  for (const Minimal& minimal : minimal_traces()) traced.insert(minimal.defect);
+  for (const backends::Defect& defect : backends::defects()) {
+    EXPECT_EQ(traced.count(defect.name), 1U) << defect.name;
+    EXPECT_THAT(defect.report, ::testing::ContainsRegex("[a-z-]+/[A-Za-z0-9.-]+#[0-9]+")) << defect.name;
+    EXPECT_THAT(defect.laws, Not(IsEmpty())) << defect.name;
+  }
+  EXPECT_EQ(traced.size(), backends::defects().size());
+}
+
+TEST(PlantedBugs, EveryFoundingAndTwinLawHasOneThatItMustCatch) {
+  std::set<std::string> laws;
+  for (const backends::Defect& defect : backends::defects()) laws.insert(defect.laws.begin(), defect.laws.end());
+  for (const char* law :
+       {"seq_length_is_integral", "seq_length_counts_tokens", "tail_slice_is_exact", "logits_match_reference",
+        "greedy_tokens_match_reference", "repeat_call", "reset_is_fresh", "chunked_append", "crop_forgets", "overflow_is_refused",
+        "bad_calls_are_refused", "refusals_are_atomic", "context_matters", "valid_calls_are_answered"})
+    EXPECT_EQ(laws.count(law), 1U) << law;
+}
+
+TEST(PlantedBugs, TheFoundingReportFeedsAnEmptyTailOrTheWholePromptAgain) {
+  const std::string twice = "run m\ncomplete 3 1 new=1\ncomplete 3 1 new=1\n";
+  const std::vector<Report> empty = reports_of("static_cache+stale_length", twice);
+  EXPECT_EQ(empty[1].calls->front().tokens, (Rows{{}}));
+  EXPECT_EQ(empty[1].calls->front().shape, (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(empty[1].status, Status::kFailed);
+  const std::vector<Report> whole = reports_of("static_cache+stale_length_whole_prompt", twice);
+  EXPECT_EQ(whole[1].calls->front().tokens, (Rows{{3, 1}}));
+  EXPECT_EQ(whole[1].lengths->values.front(), Value(IntegerValue{5}));
+}
+
+TEST(PlantedBugs, TheArrayIsWhatTheReportSays) {
+  const Value length =
+      reports_of("static_cache+array_length", "run m\nopen a rows=1 capacity=4\nappend a 3 1\n")[1].lengths->values.front();
+  EXPECT_EQ(length, Value(ArrayValue{"int64", {1}, {2}, "cpu"}));
+}
+
+}  // namespace
+}  // namespace cachet
