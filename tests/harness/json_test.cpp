@@ -195,6 +195,14 @@ TEST(ReportJson, WhatIsNotToldIsNotObserved) {
   EXPECT_EQ(dump(report_to_json(*report)), R"({"index":0,"status":"ok"})");
 }
 
+TEST(ReportJson, AListOfOneLengthIsApartFromOneForAllRows) {
+  Report report;
+  report.lengths = LengthReport{true, {IntegerValue{3}}};
+  EXPECT_EQ(report_from_json(report_to_json(report))->lengths, report.lengths);
+  report.lengths->per_row = false;
+  EXPECT_EQ(report_from_json(report_to_json(report))->lengths, report.lengths);
+}
+
 TEST(ReportJson, TheProtocolsExampleReadsAsDocumented) {
   const Result<Report> report = report_from_json(parsed(
       R"({"index":1,"status":"ok","lengths":{"kind":"integer","value":2},"logits":{"shape":[1,1,2],"values":[0.25,-1.5]},"calls":[{"tokens":[[3,1]],"shape":[1,2]}]})"));
