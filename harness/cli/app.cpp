@@ -31,7 +31,7 @@ int run_named(int argc, const char* const* argv, const Suite& suite) {
   CLI::App app("Judges decoder backends by laws, on generated call traces, and shrinks what fails to one minimal case.",
                "cachet");
   app.set_version_flag("--version", "cachet " + suite.version);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none is our own message: an unknown word is then blamed before its absence
   app.footer(
       "Exit codes: 0 all hold, 1 a law fails, 2 usage or input, 3 the harness itself failed, 4 nothing was judged, 130 "
       "interrupted.\n"
@@ -47,7 +47,7 @@ int run_named(int argc, const char* const* argv, const Suite& suite) {
   }
   for (const Command& command : commands)
     if (command.app->parsed()) return command.run();
-  return kUsage;
+  return complain(kUsage, "a command is expected; see cachet --help");
 }
 
 }  // namespace

@@ -121,9 +121,12 @@ Command check_command(CLI::App& app, const Suite& suite) {
       ->check(CLI::Range(std::int64_t{1}, kManyCases))
       ->type_name("N");
   check->add_option("--seconds", flags->seconds, "Begin no chunk of cases after that time, a subject")
-      ->check(CLI::Range(0.001, 1e8))
+      ->check(seconds_between(0.001, 1e8))
       ->type_name("T");
-  check->add_option("--seed", flags->seed, "Seed of the campaign")->capture_default_str()->type_name("S");
+  check->add_option("--seed", flags->seed, "Seed of the campaign")
+      ->check(whole_number_64())
+      ->capture_default_str()
+      ->type_name("S");
   check->add_option("--jobs", flags->jobs, "Threads; findings do not depend on them")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str()

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -30,9 +31,30 @@ int complain(const Error& error) { return complain(kUsage, to_string(error)); }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+CLI::Validator seconds_between(double least, double most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool read = error == std::errc() && end == text.data() + text.size();
+    if (read && value >= least && value <= most) return "";
+    return fmt::format("\"{}\" is no time; expected {} to {} seconds", text, least, most);
+  };
+  return {check, "", "seconds"};
+}
+
+CLI::Validator whole_number_64() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return "";
+    return fmt::format("\"{}\" is no seed; expected a whole number from 0 to 2^64 - 1", text);
+  };
+  return {check, "", "seed"};
+}
+
 void add_timeout(CLI::App& app, Deadlines& deadlines) {
   app.add_option("--timeout", deadlines.step, "Seconds that a process may take to start, to load a model and for each step")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(seconds_between(0.001, 1e6))
       ->type_name("S")
       ->capture_default_str();
 }

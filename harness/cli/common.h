@@ -19,6 +19,10 @@ int complain(const Error& error);  ///< bad input: kUsage
 /// Text on standard output, as it stands.
 void print(const std::string& text);
 
+/// What CLI11's own checks let through: NaN as a time, a negative seed that wraps, one beyond 64 bits.
+CLI::Validator seconds_between(double least, double most);
+CLI::Validator whole_number_64();
+
 /// Adds `--timeout`; the deadlines outlive the parser.
 void add_timeout(CLI::App& app, Deadlines& deadlines);
 /// The command that replays a file put behind it, on the same deadlines.

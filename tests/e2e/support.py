@@ -34,8 +34,8 @@ def defects():
 
 
 def defect_of(host, law):
-    """Some planted bug of that host which that law must catch."""
-    for subject, row in defects().items():
+    """Some planted bug of that host which that law must catch; the founding report's where it is one of them."""
+    for subject, row in sorted(defects().items(), key=lambda item: item[1]["name"] != "stale_length"):
         if row["host"] == host and law in row["laws"]:
             return subject
     raise AssertionError(f"no defect of {host} is caught by {law}")

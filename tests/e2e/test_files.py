@@ -94,7 +94,8 @@ class CaseFiles(CliTest):
 class ShardFiles(CliTest):
     def test_what_check_never_wrote_is_blamed_on_its_line(self):
         self.check(0, "check", "eager", "--cases", "20", "--jsonl", "good.jsonl")
-        good = open(self.path("good.jsonl")).read()
+        with open(self.path("good.jsonl")) as f:
+            good = f.read()
         summary = good.splitlines()[-1]
         for name, text, line in (("empty", "", 0), ("words", "hello\n", 1), ("event", '{"event": "party"}\n', 1), ("half", summary[:-9], 1),
                                  ("after", summary + "\n" + summary + "\n", 2), ("keys", '{"event": "summary"}\n', 1),
@@ -141,14 +142,18 @@ class Checkpoints(CliTest):
             size = struct.unpack_from("<Q", content)[0]
             header = json.loads(content[8:8 + size])
             name = next(n for n in header if n.endswith("ln_f.weight"))
-            del header[name]
+            header["transformer.another.weight"] = header.pop(name)
             text = json.dumps(header).encode()
             return struct.pack("<Q", len(text)) + text + content[8 + size:]
         self.damage("model.safetensors", change)
-        self.refused("ln_f.weight")
+        self.refused("another.weight")
 
-    def test_a_contradictory_config_is_named(self):
+    def test_a_config_that_contradicts_the_tensors_names_the_tensor(self):
         self.damage("config.json", lambda b: json.dumps({**json.loads(b), "n_embd": 3}).encode())
+        self.refused("expected [4, 3]")
+
+    def test_a_config_that_contradicts_itself_is_named(self):
+        self.damage("config.json", lambda b: json.dumps({**json.loads(b), "n_head": 3}).encode())
         self.refused("config.json")
 
     def test_an_unknown_family_is_named(self):

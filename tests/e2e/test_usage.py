@@ -8,7 +8,7 @@ GOOD = "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0"
 
 # What is typed, and a word that the message must hold.
 WRONG = [
-    ([], "subcommand"),
+    ([], "command"),
     (["fly"], "fly"),
     (["--fly"], "--fly"),
     (["check"], "BACKEND"),
