@@ -16,8 +16,9 @@ class Gpt2:
     def __init__(self, directory):
         with open(os.path.join(directory, "config.json")) as f:
             config = json.load(f)
-        if config.get("model_type") != "gpt2" or config.get("activation_function", "gelu_new") != "gelu_new":
-            raise ValueError("this engine computes GPT-2 with gelu_new only")
+        self.activation = ACTIVATIONS.get(config.get("activation_function", "gelu_new"))
+        if config.get("model_type") != "gpt2" or self.activation is None:
+            raise ValueError(f"this engine computes GPT-2 with {' or '.join(ACTIVATIONS)} only")
         self.layers, self.heads, self.context = config["n_layer"], config["n_head"], config["n_positions"]
         self.epsilon = config.get("layer_norm_epsilon", 1e-5)
         self.tensors = read_safetensors(os.path.join(directory, "model.safetensors"))
@@ -55,13 +56,13 @@ class Gpt2:
                 mixed += self.attend(qkv[i:i + head], [k[i:i + head] for k, _ in past], [v[i:i + head] for _, v in past])
             x = [a + b for a, b in zip(x, self.linear(mixed, at + "attn.c_proj"))]
             hidden = self.linear(self.norm(x, at + "ln_2"), at + "mlp.c_fc")
-            x = [a + b for a, b in zip(x, self.linear([gelu(v) for v in hidden], at + "mlp.c_proj"))]
+            x = [a + b for a, b in zip(x, self.linear([self.activation(v) for v in hidden], at + "mlp.c_proj"))]
         x = self.norm(x, "ln_f")
         return [math.fsum(map(float.__mul__, x, row)) for row in self["wte.weight"]]
 
 
-def gelu(v):
-    return 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ** 3)))
+ACTIVATIONS = {"gelu_new": lambda v: 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ** 3))),
+               "gelu": lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2)))}
 
 
 def read_safetensors(path):

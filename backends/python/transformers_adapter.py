@@ -251,7 +251,8 @@ def configuration(kind, retains):
     declarations = {
         "numeric": "float32", "reuse": "caller" if caller else "library", "architectures": ARCHITECTURES, "max_rows": MAX_ROWS,
         "append_min": 1, "overflow": "refuse", "context": "undefined", "last_token_cached": False, "pads_after_stop": True,
-        "pad_token": PAD_TOKEN, "bitwise": ["repeat"], "load_cost_s": 0.02, "step_cost_s": 0.002}
+        "pad_token": PAD_TOKEN, "bitwise": ["repeat", "process"],
+        "load_cost_s": 0.05, "step_cost_s": 0.001 if caller else 0.006}
     croppable = kind == "dynamic" or hasattr(StaticLayer, "crop")
     return Configuration(name, type(name, (retains,), {"kind": kind}), declarations,
                          adds=("all_rows", "batch", "calls", "outputs") if caller else ("batch", "calls", "outputs"),

@@ -122,7 +122,7 @@ class Toy(unittest.TestCase):
         broken = changed()
         with open(os.path.join(broken, "model.safetensors"), "wb") as f:
             f.write(struct.pack("<Q", 1 << 40))
-        for directory in (changed(model_type="llama"), changed(activation_function="gelu"), broken, os.path.join(broken, "none")):
+        for directory in (changed(model_type="llama"), changed(activation_function="relu"), broken, os.path.join(broken, "none")):
             answer = self.adapter.ask("load", configuration="lists", model={"directory": directory})[0]
             self.assertEqual(answer["error"]["code"], -32001)
 
