@@ -12,6 +12,9 @@ namespace cachet {
 /// Compared lexicographically; smaller is simpler.
 std::vector<std::int64_t> rank(const Case& value);
 
+/// So many numbers of a rank are counts and kinds of calls; the model and the values come after.
+inline constexpr int kSkeleton = 9;
+
 /// Is a strictly simpler than b?
 bool simpler(const Case& a, const Case& b);
 

@@ -115,12 +115,22 @@ void set_tokens(Case& value, Ids ids, int vocab) {
 
 }  // namespace
 
+ModelSpec standard_model(const ModelSpec& of) {
+  ModelSpec out;
+  out.family = of.family;
+  out.width = 4;
+  out.vocab = 4;
+  constexpr int kContext = 16;
+  out.context = kContext;
+  out.weights = ladder(0).front();
+  return out;
+}
+
 std::vector<Case> canonical_forms(const Case& value) {
   std::vector<Case> out;
   Case probe = value;
   for (const Load* load : loads_of(probe))
     if (load->spec.weights.kind == WeightRecipe::Kind::kDirectory) return {};
-  constexpr int kVocab = 4;
   struct Size { int layers, width; };
   for (const WeightRecipe& weights : ladder(2))
     for (const Size size : {Size{1, 4}, Size{2, 4}})
@@ -128,17 +138,15 @@ std::vector<Case> canonical_forms(const Case& value) {
         Case form = value;
         for (Load* load : loads_of(form)) {
           const int before = load->spec.vocab;
-          ModelSpec plain;
-          plain.family = load->spec.family;
-          plain.layers = size.layers;
-          plain.width = size.width;
-          plain.vocab = kVocab;
-          plain.context = std::max({load->spec.context, longest_history(form)});
-          plain.weights = weights;
-          load->spec = plain;
-          fold_tokens(form, load->handle, before, kVocab);
+          const int context = std::max(load->spec.context, longest_history(form));
+          load->spec = standard_model(load->spec);
+          load->spec.layers = size.layers;
+          load->spec.width = size.width;
+          load->spec.context = context;
+          load->spec.weights = weights;
+          fold_tokens(form, load->handle, before, load->spec.vocab);
         }
-        set_tokens(form, ids, kVocab);
+        set_tokens(form, ids, standard_model({}).vocab);
         out.push_back(std::move(form));
       }
   return out;

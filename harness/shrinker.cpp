@@ -76,11 +76,43 @@ void descend(Search& search, const std::vector<ShrinkPass>& passes) {
   }
 }
 
-/// The sizes of a case without its model and token values: what a canonical form keeps.
+/// The counts and kinds of calls of a case.
 std::vector<std::int64_t> skeleton(const Case& value) {
   std::vector<std::int64_t> r = rank(value);
-  r.resize(std::min<std::size_t>(r.size(), 9));  // order.cpp: counts and op ranks stand before the model
+  r.resize(kSkeleton);
   return r;
+}
+
+/// Goes to the first of the cases that fails alike.
+bool jump_to_first(Search& search, const std::string& pass, std::vector<Case> cases, long most) {
+  bool jumped = false;
+  search.run(pass, [&](Search& s) {
+    const long end = s.evaluations() + most;
+    for (Case& form : cases)
+      if (s.evaluations() >= end || (jumped = s.jump(std::move(form)))) break;
+  });
+  return jumped;
+}
+
+/// Local names as a reader expects them: sessions a, b, c in order of appearance in each run, models m, n.
+Case renamed(const Case& value) {
+  const auto name = [](std::map<std::string, std::string>& names, const std::string& old, char first) -> std::string {
+    if (old.empty()) return old;
+    const std::string fresh(1, static_cast<char>(first + static_cast<int>(names.size())));
+    return names.emplace(old, fresh).first->second;
+  };
+  Case out = value;
+  std::map<std::string, std::string> handles;
+  for (Event& event : out.trace.events) {
+    std::visit([&](auto& e) { e.handle = name(handles, e.handle, 'm'); }, event);
+    Run* run = std::get_if<Run>(&event);
+    if (run == nullptr) continue;
+    std::map<std::string, std::string> sessions;
+    for (Step& step : run->steps)
+      std::visit([&](auto& s) { if constexpr (requires { s.session; }) s.session = name(sessions, s.session, 'a'); }, step);
+  }
+  constexpr std::size_t kLetters = 6;
+  return handles.size() > kLetters ? value : out;
 }
 
 }  // namespace
@@ -91,20 +123,16 @@ ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Propert
   Search search(failing, verdict, judge, *law, configuration, options);
   const std::vector<ShrinkPass> passes = shrink_passes();
   descend(search, passes);
-  // Every search that came to these sizes goes on from the same model and tokens where they fail too, so that the result does
-  // not depend on where it came from. A descent that ends in smaller sizes begins once more.
+  // A descent ends where no pass finds a simpler case, which may depend on where it began. So the small cases are tried from
+  // below, and every search that came to the same calls goes on from the same model and tokens where those fail too.
+  constexpr long kMostBelow = 150, kMostForms = 40;
   for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
     before = skeleton(search.best());
-    const Case reached = search.best();
-    bool jumped = false;
-    search.run("canonical", [&](Search& s) {
-      for (Case& form : canonical_forms(reached))
-        if ((jumped = s.jump(std::move(form)))) break;
-    });
-    if (!jumped) break;
-    descend(search, passes);
-    if (simpler(reached, search.best())) search.run("return", [&](Search& s) { s.jump(reached); });
+    if (jump_to_first(search, "from_below", cases_below(search.best(), configuration), kMostBelow) ||
+        jump_to_first(search, "canonical", canonical_forms(search.best()), kMostForms))
+      descend(search, passes);
   }
+  if (Case plain = renamed(search.best()); !(plain == search.best())) jump_to_first(search, "rename", {std::move(plain)}, 1);
   return std::move(search).result();
 }
 

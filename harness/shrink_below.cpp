@@ -1,0 +1,163 @@
+// Search from below: the small cases that can be made of the reached case's kinds of calls, in the total order, on a standard
+// model. What a descent reaches depends on where it began; the first of these that fails alike does not.
+#include <algorithm>
+#include <set>
+
+#include "harness/order.h"
+#include "harness/shadow.h"
+#include "harness/shrink_search.h"
+#include "harness/step_parts.h"
+
+namespace cachet {
+namespace {
+
+/// What the small cases are made of: the kinds of calls of the reached case, and its larger sizes beside 1 and 2.
+struct Grammar {
+  std::vector<Step> calls;   ///< each a call on session "a" with its sizes set, ids zero, in the order of their rank
+  int rows = 1;
+  int runs = 1;
+  int most_steps = 0;
+  int slack = 0;             ///< capacity beyond the longest history
+};
+
+Tokens zeros(int n) { return Tokens(static_cast<std::size_t>(n), 0); }
+Rows zeros(int rows, int n) { return Rows(static_cast<std::size_t>(rows), zeros(n)); }
+
+void add_sizes(std::set<int>& sizes, int n) {
+  if (n <= 3) sizes.insert(n);
+}
+
+Grammar grammar_of(const Case& value) {
+  Grammar out;
+  out.runs = value.trace.runs();
+  out.most_steps = value.trace.steps();
+  std::set<std::string> ops = {"append"};
+  std::set<int> lengths = {1, 2}, news = {1}, crops = {0, 1};
+  bool all = false, peek = false, capped = false, stops = false, sessions = false;
+  for (const At at : places(value)) {
+    const Step& step = step_at(value, at);
+    ops.insert(op_name(step));
+    if (const auto* open = std::get_if<Open>(&step)) {
+      sessions = true;
+      out.rows = std::max(out.rows, open->rows);
+      out.slack = std::max(out.slack, open->capacity - longest_history(value));
+    }
+    if (const Rows* rows = rows_of(step))
+      for (const Tokens& row : *rows) add_sizes(lengths, static_cast<int>(row.size()));
+    if (const Loop* loop = loop_of(step)) {
+      add_sizes(news, loop->new_tokens);
+      stops |= loop->stop.has_value();
+    }
+    if (const auto* a = std::get_if<Append>(&step)) all |= a->want == Want::kAll, peek |= !a->keep;
+    if (const auto* c = std::get_if<Complete>(&step)) capped |= c->capacity.has_value(), out.rows = std::max(out.rows, static_cast<int>(c->tokens.size()));
+    if (const auto* c = std::get_if<Crop>(&step))
+      for (const int n : c->length) add_sizes(crops, n);
+  }
+  if (capped || stops) return {};  // fields with values of their own: left to the descent
+  const bool has_sessions = sessions;
+  for (const int n : lengths) {
+    if (!has_sessions) break;
+    out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kLast, true});
+    if (all) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kAll, true});
+    if (peek) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kLast, false});
+  }
+  for (const int k : news) {
+    Loop loop;
+    loop.new_tokens = k;
+    if (ops.count("generate")) {
+      out.calls.push_back(Generate{"a", std::nullopt, loop});
+      for (const int n : lengths) out.calls.push_back(Generate{"a", zeros(out.rows, n), loop});
+    }
+    if (ops.count("complete"))
+      for (const int n : lengths) out.calls.push_back(Complete{zeros(has_sessions ? 1 : out.rows, n), std::nullopt, loop});
+  }
+  if (ops.count("crop"))
+    for (const int n : crops) out.calls.push_back(Crop{"a", std::vector<int>(static_cast<std::size_t>(out.rows), n)});
+  if (ops.count("length")) out.calls.push_back(Length{"a"});
+  if (ops.count("reset")) out.calls.push_back(Reset{"a"});
+  if (ops.count("poison")) out.calls.push_back(Poison{"a"});
+  if (ops.count("close")) out.calls.push_back(Close{"a"});
+  if (has_sessions) out.calls.push_back(Open{"a", out.rows, 1});
+  return out;
+}
+
+/// All runs of steps that the shadow allows, depth first, up to a number of steps.
+class Enumeration {
+ public:
+  Enumeration(const Grammar& grammar, const Case& value, const ModelSpec& spec, const Configuration& configuration)
+      : grammar_(grammar), value_(value), spec_(spec), configuration_(configuration) {}
+
+  std::vector<Case> cases() {
+    extend(Shadow(spec_, configuration_), 1, 0);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t kMostCases = 4000;
+
+  void extend(const Shadow& shadow, int run, int steps) {
+    if (out_.size() >= kMostCases) return;
+    if (run == grammar_.runs && !runs_.back().empty()) emit();
+    if (steps == grammar_.most_steps) return;
+    for (const Step& call : grammar_.calls) {
+      if (std::holds_alternative<Open>(call) && shadow.find("a") != nullptr) continue;
+      Step step = call;
+      if (auto* open = std::get_if<Open>(&step)) open->capacity = spec_.context;  // fitted when the case is complete
+      if (shadow.expect(step).demand != Demand::kAnswer) continue;
+      Shadow next = shadow;
+      Rows emitted;
+      if (const Loop* loop = loop_of(step)) emitted = zeros(grammar_.rows, loop->new_tokens);
+      next.assume(step, emitted);
+      runs_.back().push_back(step);
+      extend(next, run, steps + 1);
+      runs_.back().pop_back();
+    }
+    if (run < grammar_.runs && !runs_.back().empty()) {
+      runs_.emplace_back();
+      extend(Shadow(spec_, configuration_), run + 1, steps);
+      runs_.pop_back();
+    }
+  }
+
+  void emit() {
+    Case out = value_;
+    out.trace.events = {Load{"m", spec_}};
+    for (const std::vector<Step>& run : runs_) out.trace.events.push_back(Run{"m", run});
+    const int capacity = longest_history(out) + grammar_.slack;
+    for (const At at : places(out))
+      if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = capacity;
+    out_.push_back(std::move(out));
+  }
+
+  const Grammar& grammar_;
+  const Case& value_;
+  ModelSpec spec_;
+  const Configuration& configuration_;
+  std::vector<std::vector<Step>> runs_ = {{}};
+  std::vector<Case> out_;
+};
+
+}  // namespace
+
+std::vector<Case> cases_below(const Case& value, const Configuration& configuration) {
+  const Run* last = value.trace.last_run();
+  constexpr int kMostSteps = 5, kMostRuns = 2;
+  if (last == nullptr || value.trace.steps() > kMostSteps || value.trace.runs() > kMostRuns) return {};
+  const Grammar grammar = grammar_of(value);
+  if (grammar.calls.empty()) return {};
+  const ModelSpec* spec = value.trace.spec_at(static_cast<int>(value.trace.events.size()) - 1, last->handle);
+  if (spec == nullptr || spec->weights.kind == WeightRecipe::Kind::kDirectory) return {};
+  std::vector<Case> out = Enumeration(grammar, value, standard_model(*spec), configuration).cases();
+  const std::vector<std::int64_t> reached = rank(value);
+  std::vector<std::pair<std::vector<std::int64_t>, Case>> ranked;
+  for (Case& c : out) {
+    std::vector<std::int64_t> r = rank(c);
+    if (std::lexicographical_compare(r.begin(), r.begin() + kSkeleton, reached.begin(), reached.begin() + kSkeleton)) ranked.emplace_back(std::move(r), std::move(c));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  out.clear();
+  for (auto& [r, c] : ranked) out.push_back(std::move(c));
+  return out;
+}
+
+}  // namespace cachet
