@@ -51,7 +51,7 @@ Choice judge_choice(const OracleRow& expected, Token token);
 class Oracle {
  public:
   /// Suite-wide constants (see .decisions/ for the derivation).
-  static constexpr int kPasses = 8;
+  static constexpr int kPasses = 16;
   static constexpr double kFactor = 16;
 
   Oracle();

@@ -13,6 +13,9 @@ namespace {
 /// Libraries promise elementary functions to one or two units in the last place.
 constexpr double kElementary = 2;
 
+/// A variance computed as E[x^2] - E[x]^2 keeps the rounding of the squares, of their sum and of both factors of the mean.
+constexpr double kMoments = 4;
+
 double elementary(Arithmetic& a, int t, double value) { return a.round(t, value, kElementary * std::abs(value)); }
 
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), Hendrycks and Gimpel, Gaussian Error Linear Units, section 2.
@@ -39,7 +42,7 @@ void layer_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& g
   RunningSum squares;
   for (const int i : a.order(t, width)) squares.add((x[i] - mean) * (x[i] - mean));
   const double spread = a.close(t, squares) / width;
-  const double variance = std::max(0.0, a.round(t, spread, spread + mean * mean));
+  const double variance = std::max(0.0, a.round(t, spread, spread + kMoments * mean * mean));
   const double inverse = a.round(t, 1 / std::sqrt(a.round(t, variance + epsilon)));
   for (int i = 0; i < width; ++i) {
     const double centred = a.round(t, x[i] - mean, std::max(std::abs(x[i]), std::abs(mean)));
