@@ -69,13 +69,15 @@ class Builder {
     const bool must = aimed && !law_.aim.must.empty();
     const int before = static_cast<int>(draw_.between(1, must ? 4 : 6));
     for (int i = 0; i < before && room_for_steps(); ++i) add_random();
-    if (must) {
+    const bool refused = aimed && bad_ + over_ > 0;
+    if (must || refused) {
       add_content();
-      add_must();
+      if (must) add_must();
+      if (refused) add_refused();
       const int after = static_cast<int>(draw_.between(1, 3));
       for (int i = 0; i < after && room_for_steps(); ++i) add_random();
     }
-    if (aimed && draw_.chance(70)) add_look();
+    if (aimed && (refused || draw_.chance(80))) add_look();
     return steps_;
   }
 
@@ -84,6 +86,9 @@ class Builder {
     weights_ = {{"open", 6}, {"append", 30}, {"generate", 14}, {"complete", 14}, {"crop", 10}, {"length", 4}, {"reset", 8}, {"close", 4}, {"peek", 4}, {"poison", 5}};
     for (auto& [op, weight] : weights_)  // swarm: a case without some calls lets the others meet more often
       if (draw_.chance(20)) weight = 0;
+    constexpr int kSiblings = 25, kChurn = 15;  // sessions side by side, sessions in the place of closed ones
+    if (draw_.chance(kSiblings)) weights_["open"] = 20;
+    if (draw_.chance(kChurn)) weights_["open"] = weights_["close"] = 20;
     for (const auto& [op, weight] : law_.aim.favour) weights_[op] += weight;
     for (const std::string& op : law_.aim.must) weights_[op] = std::max(weights_[op], 10);
     const auto need = [&](const char* op, const char* capability) { if (!configuration_.can(capability)) weights_[op] = 0; };
@@ -147,12 +152,17 @@ class Builder {
   Loop loop(int most) {
     Loop out;
     out.new_tokens = std::clamp(static_cast<int>(draw_.between(1, 4)), 1, std::max(most, 1));
-    if (draw_.chance(20)) {
-      out.stop = Tokens{token()};
-      if (draw_.chance(30)) out.stop->push_back(token());
-      if (draw_.chance(30)) out.min_new = static_cast<int>(draw_.between(1, out.new_tokens));
-    }
     return out;
+  }
+
+  /// Stop ids, mostly ones that the loop comes upon, and a least number of tokens around the place where it does.
+  void add_stop(Loop& loop, const Tokens& history) {
+    constexpr int kStops = 30;
+    if (!draw_.chance(kStops)) return;
+    const Tokens met = oracle_.greedy(model_, history, loop.new_tokens, {});
+    loop.stop = Tokens{draw_.chance(75) ? draw_.pick(met) : token()};
+    if (draw_.chance(25)) loop.stop->push_back(token());
+    if (draw_.chance(50)) loop.min_new = static_cast<int>(draw_.between(1, loop.new_tokens));
   }
 
   // -- sessions
@@ -229,6 +239,9 @@ class Builder {
       step.tokens = Rows{};
       for (int r = 0; r < s.rows(); ++r) step.tokens->push_back(fresh_tokens(n));
     }
+    Tokens history = s.history.front();
+    if (step.tokens) history.insert(history.end(), step.tokens->front().begin(), step.tokens->front().end());
+    add_stop(step.loop, history);
     return add(std::move(step));
   }
 
@@ -241,6 +254,7 @@ class Builder {
     step.tokens.push_back(prompt(width));
     const auto n = step.tokens.front().size();
     for (int r = rows(); r > 1; --r) step.tokens.push_back(fresh_tokens(static_cast<int>(n)));
+    if (n <= static_cast<std::size_t>(spec_.context)) add_stop(step.loop, step.tokens.front());
     if (draw_.chance(25)) {
       const int need = static_cast<int>(n) + step.loop.new_tokens;
       step.capacity = std::clamp(need + static_cast<int>(draw_.between(draw_.chance(over_) ? -2 : 0, 2)), 1, largest);
@@ -317,6 +331,7 @@ class Builder {
     }
     if (sessions(false).empty()) add_open();
     for (int i = 0; i < 3 && sessions(true).empty(); ++i) add_append(true);
+    if (configuration_.can("generate") && draw_.chance(35)) add_generate();
   }
 
   void add_must() {
@@ -325,11 +340,25 @@ class Builder {
       if (add_op(draw_.pick(law_.aim.must))) return;
   }
 
+  /// A call that must be refused where it has most to spoil: on a session with content, or past the end of one.
+  void add_refused() {
+    const int over = over_;
+    constexpr int kTries = 6;
+    const bool overflow = over_ > 0 && (bad_ == 0 || draw_.chance(40));
+    if (overflow) over_ = 100;
+    for (int i = 0; i < kTries; ++i)
+      if (overflow ? add_op(draw_.chance(75) && configuration_.can("append") ? "append" : draw_.chance(50) ? "generate" : "complete") : add_bad()) break;
+    over_ = over;
+  }
+
   /// A last look: rows or tokens that would show what went before.
   void add_look() {
     const bool append = configuration_.can("append") && !sessions(false).empty();
-    if (!append || !(draw_.chance(85) ? add_append(true) : false))
-      if (!(append && add_op("generate")) && configuration_.can("complete")) add_complete();
+    constexpr int kAppend = 60;
+    if (append && draw_.chance(kAppend) && add_append(true)) return;
+    if (append && configuration_.can("generate") && add_generate()) return;
+    if (append && add_append(true)) return;
+    if (configuration_.can("complete")) add_complete();
   }
 
   const Property& law_;

@@ -38,7 +38,7 @@ Grammar grammar_of(const Case& value) {
     const Step& step = step_at(value, at);
     ops.insert(op_name(step));
     if (const auto* open = std::get_if<Open>(&step)) {
-      sessions = true;
+      sessions = true;  // slack above the longest history is kept: a boundary may need it
       out.rows = std::max(out.rows, open->rows);
       out.slack = std::max(out.slack, open->capacity - longest_history(value));
     }
@@ -123,10 +123,13 @@ class Enumeration {
     Case out = value_;
     out.trace.events = {Load{"m", spec_}};
     for (const std::vector<Step>& run : runs_) out.trace.events.push_back(Run{"m", run});
-    const int capacity = longest_history(out) + grammar_.slack;
-    for (const At at : places(out))
-      if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = capacity;
-    out_.push_back(std::move(out));
+    const int longest = longest_history(out);
+    for (const int capacity : {longest - 1, longest + grammar_.slack}) {  // one short: calls past capacity, where the law allows them
+      bool opens = false;
+      for (const At at : places(out))
+        if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = std::max(capacity, 1), opens = true;
+      if (opens || capacity == longest + grammar_.slack) out_.push_back(out);
+    }
   }
 
   const Grammar& grammar_;
@@ -152,7 +155,8 @@ std::vector<Case> cases_below(const Case& value, const Configuration& configurat
   std::vector<std::pair<std::vector<std::int64_t>, Case>> ranked;
   for (Case& c : out) {
     std::vector<std::int64_t> r = rank(c);
-    if (std::lexicographical_compare(r.begin(), r.begin() + kSkeleton, reached.begin(), reached.begin() + kSkeleton)) ranked.emplace_back(std::move(r), std::move(c));
+    if (std::lexicographical_compare(r.begin(), r.begin() + kSkeleton, reached.begin(), reached.begin() + kSkeleton) ||
+        std::equal(r.begin(), r.begin() + kSkeleton, reached.begin())) ranked.emplace_back(std::move(r), std::move(c));
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   out.clear();

@@ -76,7 +76,7 @@ void cut(Rows& rows, int to, bool front) {
 }
 
 /// What may have to shrink with a token list so that a boundary stays where it is.
-enum Coupled { kAlone = 0, kCapacity = 1, kCrops = 2, kContext = 4 };
+enum Coupled { kAlone = 0, kCapacity = 1, kCrops = 2, kContext = 4, kCropsUp = 8 };
 
 void couple(Case& value, At at, int by, int with) {
   Run& run = run_at(value, at);
@@ -88,6 +88,8 @@ void couple(Case& value, At at, int by, int with) {
     if (auto* open = std::get_if<Open>(&step); open && (with & kCapacity)) open->capacity = std::max(1, open->capacity - by);
     if (auto* crop = std::get_if<Crop>(&step); crop && (with & kCrops))
       for (int& n : crop->length) n = n > by ? n - by : std::min(n, 1);
+    if (auto* crop = std::get_if<Crop>(&step); crop && (with & kCropsUp))  // what is appended after it ends where it did
+      for (int& n : crop->length) n += by;
   }
   if (with & kContext)
     for (Event& event : value.trace.events)
@@ -104,7 +106,7 @@ void shorten(Search& search) {
     const auto once = [&] {
       const int n = length();
       for (const int to : below(n))
-        for (const int with : {static_cast<int>(kAlone), static_cast<int>(kCrops), static_cast<int>(kCapacity), kCapacity | kCrops, static_cast<int>(kContext), kCapacity | kContext})
+        for (const int with : {static_cast<int>(kAlone), static_cast<int>(kCrops), static_cast<int>(kCapacity), kCapacity | kCrops, static_cast<int>(kContext), kCapacity | kContext, static_cast<int>(kCropsUp)})
           for (const bool front : {false, true}) {
             Case candidate = search.best();
             cut(*rows_of(step_at(candidate, at)), to, front);

@@ -71,8 +71,8 @@ std::vector<Case> canonical_forms(const Case& value);
 /// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, the plainest weights.
 ModelSpec standard_model(const ModelSpec& of);
 
-/// Small cases of the reached case's kinds of calls on the standard model, in the total order, smaller in counts and calls than
-/// `value`; none where that would be too many.
+/// Small cases of the reached case's kinds of calls on the standard model, in the total order, no larger in counts and
+/// calls than `value`; none where that would be too many.
 std::vector<Case> cases_below(const Case& value, const Configuration& configuration);
 
 /// Sizes made to fit again after something before them became shorter: crops no longer than the row, rows as many as the
