@@ -165,7 +165,13 @@ class StaticEngine final : public SessionEngine {
       retained_tokens_[static_cast<std::size_t>(r)].clear();
     }
     std::vector<std::vector<float>> logits;
-    const bool fed = feed(*retained_, tails, logits, report);
+    bool fed = feed(*retained_, tails, logits, report);
+    if (fed && std::any_of(logits.begin(), logits.end(), [](const auto& row) { return row.empty(); })) {
+      report.status = Status::kFailed;  // one row's tail is empty beside others
+      report.kind = "IndexError";
+      report.message = "no last position in an empty slice";
+      fed = false;
+    }
     for (std::vector<float>& row : logits)
       if (fed) row.erase(row.begin(), row.end() - spec().vocab);
     if (fed && continue_rows(*retained_, step.loop, logits, report))
