@@ -166,57 +166,45 @@ class CallerRetains(TransformersEngine):
         return layer_lengths(session.cache)
 
     def append(self, session, tokens, want):
-        self.check(session, tokens, len(tokens[0]) if tokens else 0)
-        ids = tensor([last + row for last, row in zip(session.pending_rows(), tokens)])
+        self.check(session, tokens)
+        ids = tensor(tokens)
         with torch.no_grad():
             logits = self.model(input_ids=ids, use_cache=True, **{CACHE_KEYWORD: session.cache}).logits
         self.watch(logits)
-        session.extend(tokens)
-        session.pending = False
-        return logits[:, -1:] if want == "last" else logits[:, ids.shape[1] - len(tokens[0]):]
+        session.fed += len(tokens[0])
+        return logits[:, -1:] if want == "last" else logits
 
-    def check(self, session, tokens, more):
+    def check(self, session, tokens):
         """Rows and, where the cache has none, capacity are notions of the session, so they are judged here."""
-        if len(tokens) != len(session.history):
-            raise Refused("invalid", f"{len(tokens)} rows for a session of {len(session.history)}")
-        if not self.engine_has_capacity() and len(session.history[0]) + more > session.capacity:
-            raise Refused("capacity", f"{len(session.history[0]) + more} tokens do not fit into {session.capacity}")
-
-    def generate(self, session, new, stop, min_new, tokens=None):
-        """generate over the whole history with the session's cache: the library's documented way to continue."""
-        rows = tokens if tokens is not None else [[] for _ in session.history]
-        if tokens is None and not session.history[0]:
-            raise Refused("invalid", "nothing to continue: the session is empty")
-        if stop and len(session.history) > 1:
-            raise Refused("unsupported", "a finished row would take pads into the cache that the rows share")
-        self.check(session, rows, (len(rows[0]) if rows else 0) + new - 1)
-        whole = [past + row for past, row in zip(session.history, rows)]
-        generated = self.call_generate(whole, new, stop, min_new, {CACHE_KEYWORD: session.cache})
-        session.extend(rows)
-        session.extend(generated.tokens)
-        session.pending = True
-        return generated
+        if len(tokens) != session.rows:
+            raise Refused("invalid", f"{len(tokens)} rows for a session of {session.rows}")
+        if not self.engine_has_capacity() and session.fed + len(tokens[0]) > session.capacity:
+            raise Refused("capacity", f"{session.fed + len(tokens[0])} tokens do not fit into {session.capacity}")
 
     def reset(self, session):
         session.cache.reset()
-        session.history, session.pending = [[] for _ in session.history], False
+        session.fed = 0
 
     def crop(self, session, length):
-        if len(length) != len(session.history):
-            raise Refused("invalid", f"{len(length)} lengths for {len(session.history)} rows")
+        if len(length) != session.rows:
+            raise Refused("invalid", f"{len(length)} lengths for {session.rows} rows")
         if len(set(length)) > 1:
             raise Refused("unsupported", "the rows of a cache have one length")
         if length[0] < 0:
             raise Refused("invalid", "a length below zero: to the library that means tokens to remove")
-        self.crop_cache(session, length[0])
-        session.pending = session.pending and length[0] >= len(session.history[0])
-        session.history = [row[:length[0]] for row in session.history]
+        self.crop_cache(session.cache, length[0])
+        session.fed = min(session.fed, length[0])
 
-    def crop_cache(self, session, length):
-        committed = int(session.cache.get_seq_length())
-        if session.pending and length == committed + 1:
-            return  # everything cached stays, and the pending token too
-        session.cache.crop(length - committed if CROP_REMOVES else length)
+    def crop_cache(self, cache, length):
+        if not CROP_REMOVES:
+            return cache.crop(length)
+        surplus = int(cache.get_seq_length()) - length
+        try:
+            cache.crop(-surplus)
+        except (ValueError, RuntimeError) as error:
+            if surplus >= 0:
+                raise
+            raise Refused("invalid", str(error), state_unchanged=None) from error  # the library's own rule, in its words
 
     def fork(self, session):
         return copy.deepcopy(session)
@@ -225,23 +213,16 @@ class CallerRetains(TransformersEngine):
         if not 1 <= len(rows) <= MAX_ROWS:
             raise Refused("invalid", f"1 to {MAX_ROWS} rows")
         session.cache.reorder_cache(tensor(rows))
-        if any(not 0 <= row < len(session.history) for row in rows):  # an empty cache does not look at them
-            raise Refused("invalid", f"rows {rows} of a session of {len(session.history)}")
-        session.history = [list(session.history[row]) for row in rows]
+        if any(not 0 <= row < session.rows for row in rows):  # an empty cache does not look at them
+            raise Refused("invalid", f"rows {rows} of a session of {session.rows}")
+        session.rows = len(rows)
 
 
 class Session:
-    """A cache and what was fed into it or emitted, (rows, tokens); pending: the last emitted token is not in the cache yet."""
+    """A cache, and what it cannot be asked: rows, capacity, and how many tokens a row of them is fed."""
 
     def __init__(self, cache, rows, capacity):
-        self.cache, self.capacity, self.pending = cache, capacity, False
-        self.history = [[] for _ in range(rows)]
-
-    def pending_rows(self):
-        return [row[-1:] if self.pending else [] for row in self.history]
-
-    def extend(self, rows):
-        self.history = [past + row for past, row in zip(self.history, rows)]
+        self.cache, self.rows, self.capacity, self.fed = cache, rows, capacity, 0
 
 
 def configuration(kind, retains):
@@ -250,7 +231,7 @@ def configuration(kind, retains):
     name = kind if caller else f"{kind}+library"
     declarations = {
         "numeric": "float32", "reuse": "caller" if caller else "library", "architectures": ARCHITECTURES, "max_rows": MAX_ROWS,
-        "append_min": 1, "overflow": "refuse", "context": "undefined", "last_token_cached": False, "pads_after_stop": True,
+        "append_min": 1, "overflow": "refuse", "context": "undefined", "pads_after_stop": True,
         "pad_token": PAD_TOKEN, "bitwise": ["repeat", "process"],
         "load_cost_s": 0.05, "step_cost_s": 0.001 if caller else 0.006}
     croppable = kind == "dynamic" or hasattr(StaticLayer, "crop")
