@@ -158,8 +158,9 @@ class Builder {
   /// Stop ids, mostly ones that the loop comes upon, and a least number of tokens around the place where it does.
   void add_stop(Loop& loop, const Tokens& history) {
     constexpr int kStops = 30;
-    if (!draw_.chance(kStops)) return;
+    if (!draw_.chance(kStops) || static_cast<int>(history.size()) > spec_.context) return;
     const Tokens met = oracle_.greedy(model_, history, loop.new_tokens, {});
+    if (met.empty()) return;
     loop.stop = Tokens{draw_.chance(75) ? draw_.pick(met) : token()};
     if (draw_.chance(25)) loop.stop->push_back(token());
     if (draw_.chance(50)) loop.min_new = static_cast<int>(draw_.between(1, loop.new_tokens));
