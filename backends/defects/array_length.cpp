@@ -8,7 +8,7 @@ Defect array_length() {
           "the length is the device counter itself, an int64 array of one element: huggingface/transformers#45987 (F2)",
           "static_cache",
           {"seq_length_is_integral"},
-          1,
+          2,
           [](Seams& seams) {
             seams.told_length = [](const RowFacts& row) -> Value {
               return ArrayValue{"int64", {1}, {static_cast<double>(row.length)}, "cpu"};

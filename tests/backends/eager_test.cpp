@@ -107,7 +107,7 @@ TEST_P(CorrectBackend, AnswersGeneratedHistoriesAsTheReferenceDoes) {
       }
       const RunRecord record = life->run("m", steps);
       Case shown = value;
-      shown.trace.events.push_back(Run{"m", steps});
+      shown.trace.events.push_back(cachet::Run{"m", steps});
       ASSERT_THAT(faults(built, steps, record, configuration), IsEmpty()) << print_case(shown);
     }
   }
