@@ -54,7 +54,7 @@ const std::vector<Minimal>& minimal_traces() {
       {"capacity_checked_before", "run m\nopen a rows=1 capacity=1\nappend a 3 1\n", "run 0 step 1 status"},
       {"capacity_pinned_by_first_call", "run m\ncomplete 3 new=1\ncomplete 3 1 new=1\n", "run 0 step 1 status"},
       {"causal_top_left", "run m\nopen a rows=1 capacity=8\nappend a 3\nappend a 1\n", "run 0 step 2 logits"},
-      {"clamped_write", "run m\nopen a rows=1 capacity=1\nappend a 3\nappend a 1\n", "run 0 step 2 status"},
+      {"clamped_write", "run m\nopen a rows=1 capacity=1\nappend a 3 1\n", "run 0 step 1 status"},
       {"closed_twice",
        "run m\nopen a rows=1 capacity=4\nclose a\nrun m\nopen a rows=1 capacity=4\nopen b rows=1 capacity=4\nappend a 3\nappend "
        "b 1\nappend a 4\n",
