@@ -69,16 +69,19 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 /// One stored tensor into its place in the model, or what is wrong with it.
-std::optional<std::string> take(const SafetensorsFile& file, const StoredTensor& stored, const std::vector<std::int64_t>& shape, Tensor& into) {
+std::optional<std::string> take(const SafetensorsFile& file, const StoredTensor& stored, const std::vector<std::int64_t>& shape,
+                                Tensor& into) {
   const std::string name = "tensor '" + stored.name + "' ";
   if (stored.shape != shape) return name + "has shape " + shape_text(stored.shape) + "; expected " + shape_text(shape);
   auto values = file.values(stored);
   if (!values) return name + values.error().message;
   for (std::size_t i = 0; i < values->size(); ++i) {
-    if (!std::isfinite((*values)[i])) return name + "holds NaN or infinity at element " + std::to_string(i) + "; expected finite numbers";
+    if (!std::isfinite((*values)[i]))
+      return name + "holds NaN or infinity at element " + std::to_string(i) + "; expected finite numbers";
   }
   // A second copy of a tied parameter must be the same; otherwise the model is not the one that the config describes.
-  if (!into.shape.empty() && into.data != *values) return name + "differs from the parameter it is tied to; expected the same numbers";
+  if (!into.shape.empty() && into.data != *values)
+    return name + "differs from the parameter it is tied to; expected the same numbers";
   into = {shape, std::move(*values)};
   return std::nullopt;
 }
@@ -87,7 +90,8 @@ std::optional<std::string> take(const SafetensorsFile& file, const StoredTensor&
 
 Result<ModelPtr> read_checkpoint(const fs::path& directory) {
   std::error_code code;
-  if (!fs::is_directory(directory, code)) return Error{directory.string(), 0, "not a directory; expected one with config.json and model.safetensors"};
+  if (!fs::is_directory(directory, code))
+    return Error{directory.string(), 0, "not a directory; expected one with config.json and model.safetensors"};
   auto config = read_config(directory / "config.json");
   if (!config) return config.error();
   const auto [architecture, spec] = *config;
@@ -97,7 +101,9 @@ Result<ModelPtr> read_checkpoint(const fs::path& directory) {
   if (!file) return file.error();
   const auto infos_bound = static_cast<std::size_t>(spec.layers);
   if (infos_bound > file->tensors().size()) {
-    return Error{path.string(), 0, "holds " + std::to_string(file->tensors().size()) + " tensors; expected those of n_layer = " + std::to_string(spec.layers) + " layers"};
+    return Error{path.string(), 0,
+                 "holds " + std::to_string(file->tensors().size()) +
+                     " tensors; expected those of n_layer = " + std::to_string(spec.layers) + " layers"};
   }
   std::map<std::string, std::vector<std::int64_t>> expected;
   for (const auto& info : architecture->tensors(spec)) expected[info.name] = info.shape;
@@ -109,11 +115,13 @@ Result<ModelPtr> read_checkpoint(const fs::path& directory) {
     const std::string name = architecture->canonical_name(stored.name);
     if (name.empty()) continue;
     const auto shape = expected.find(name);
-    if (shape == expected.end()) return Error{path.string(), 0, "tensor '" + stored.name + "' is unknown; expected only those of " + to_string(spec)};
+    if (shape == expected.end())
+      return Error{path.string(), 0, "tensor '" + stored.name + "' is unknown; expected only those of " + to_string(spec)};
     if (const auto wrong = take(*file, stored, shape->second, model->tensors[name])) return Error{path.string(), 0, *wrong};
   }
   for (const auto& [name, shape] : expected) {
-    if (!model->tensors.count(name)) return Error{path.string(), 0, "tensor '" + name + "' is missing; expected shape " + shape_text(shape)};
+    if (!model->tensors.count(name))
+      return Error{path.string(), 0, "tensor '" + name + "' is missing; expected shape " + shape_text(shape)};
   }
   model->digest = digest_of(*model);
   return ModelPtr(std::move(model));
@@ -128,9 +136,12 @@ std::optional<Error> write_checkpoint(const Model& model, const fs::path& direct
   std::vector<std::pair<std::string, const Tensor*>> tensors;
   for (const auto& info : architecture->tensors(model.spec)) {
     const Tensor& tensor = model.tensors.at(info.name);
-    const bool exact = std::all_of(tensor.data.begin(), tensor.data.end(), [](double x) { return static_cast<double>(static_cast<float>(x)) == x; });
+    const bool exact = std::all_of(tensor.data.begin(), tensor.data.end(),
+                                   [](double x) { return static_cast<double>(static_cast<float>(x)) == x; });
     // A rounded copy would be another model than the one whose cases are to be replayed.
-    if (!exact) return Error{directory.string(), 0, "tensor '" + info.name + "' holds numbers that F32 cannot express; expected weights exact in F32"};
+    if (!exact)
+      return Error{directory.string(), 0,
+                   "tensor '" + info.name + "' holds numbers that F32 cannot express; expected weights exact in F32"};
     tensors.emplace_back(info.name, &tensor);
   }
   // The config comes last: where it is, the numbers are.
@@ -147,7 +158,8 @@ Result<ModelPtr> load_model(const ModelSpec& spec) {
   ModelSpec found = (*model)->spec;
   found.weights = spec.weights;
   // A spec that names sizes beside a directory must name those of the directory.
-  if (!(found == spec)) return Error{spec.weights.name, 0, "holds '" + to_string(found) + "'; expected '" + to_string(spec) + "'"};
+  if (!(found == spec))
+    return Error{spec.weights.name, 0, "holds '" + to_string(found) + "'; expected '" + to_string(spec) + "'"};
   return model;
 }
 

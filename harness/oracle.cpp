@@ -36,12 +36,14 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::vector<OracleRow> rows_with_envelope(const Model& model, const Tokens& history, const reference::Rows& exact, const Rounding& rounding) {
+std::vector<OracleRow> rows_with_envelope(const Model& model, const Tokens& history, const reference::Rows& exact,
+                                          const Rounding& rounding) {
   const std::size_t vocab = exact.vocab;
   std::vector<double> squares(exact.logits.size());  // (tokens, vocab), summed over passes
   for (int pass = 0; pass < Oracle::kPasses; ++pass) {
     const reference::Rows noisy = reference::perturbed(model, history, rounding, static_cast<std::uint64_t>(pass));
-    for (std::size_t i = 0; i < squares.size(); ++i) squares[i] += (noisy.logits[i] - exact.logits[i]) * (noisy.logits[i] - exact.logits[i]);
+    for (std::size_t i = 0; i < squares.size(); ++i)
+      squares[i] += (noisy.logits[i] - exact.logits[i]) * (noisy.logits[i] - exact.logits[i]);
   }
   const reference::Rows floor = reference::error_floor(exact, rounding);
   std::vector<OracleRow> rows(exact.tokens);
@@ -198,7 +200,9 @@ const OracleRow& Oracle::row(const ModelPtr& model, const Tokens& history, const
   return rows[history.size() - 1];
 }
 
-void Oracle::prepare(const ModelPtr& model, const Tokens& history, const NumericClass& numeric) { static_cast<void>(row(model, history, numeric)); }
+void Oracle::prepare(const ModelPtr& model, const Tokens& history, const NumericClass& numeric) {
+  static_cast<void>(row(model, history, numeric));
+}
 
 Tokens Oracle::greedy(const ModelPtr& model, const Tokens& history, int count, const Tokens& stop, int min_new) {
   const Stopwatch watch(seconds_);

@@ -29,15 +29,15 @@ struct OracleRow {
   std::vector<double> envelope;  ///< (vocab), absolute
   double sigma = 0;              ///< root mean square over passes and vocabulary of perturbed - exact
 
-  int argmax() const;            ///< lowest index among the largest, as greedy decoding takes it
+  int argmax() const;  ///< lowest index among the largest, as greedy decoding takes it
 };
 
 /// How a backend's row stands to the reference's.
 struct RowJudgement {
-  bool inside = true;      ///< every logit within its envelope
-  int worst = 0;           ///< index of the logit with the largest excess over its envelope
-  double error = 0;        ///< |backend - reference| there
-  double ratio = 0;        ///< largest error / sigma of the row; for calibration
+  bool inside = true;  ///< every logit within its envelope
+  int worst = 0;       ///< index of the logit with the largest excess over its envelope
+  double error = 0;    ///< |backend - reference| there
+  double ratio = 0;    ///< largest error / sigma of the row; for calibration
 };
 RowJudgement judge_row(const OracleRow& expected, const std::vector<double>& observed);
 

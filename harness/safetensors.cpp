@@ -66,7 +66,8 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std:
   const auto wrong = [&](const std::string& what) { return Error{"", 0, "tensor '" + name + "' " + what}; };
   if (!entry.is_object()) return wrong("is not an object; expected dtype, shape and data_offsets");
   for (const auto& [key, value] : entry.items()) {
-    if (key != "dtype" && key != "shape" && key != "data_offsets") return wrong("has an unknown field '" + key + "'; expected dtype, shape and data_offsets");
+    if (key != "dtype" && key != "shape" && key != "data_offsets")
+      return wrong("has an unknown field '" + key + "'; expected dtype, shape and data_offsets");
   }
   StoredTensor tensor;
   tensor.name = name;
@@ -83,17 +84,19 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std:
   tensor.begin = static_cast<std::size_t>((*offsets)[0]);
   tensor.end = static_cast<std::size_t>((*offsets)[1]);
   if (tensor.begin > tensor.end || tensor.end > data_size) {
-    return wrong("has data_offsets [" + std::to_string(tensor.begin) + ", " + std::to_string(tensor.end) + "]; expected a range within the " + std::to_string(data_size) +
-                 " bytes of data");
+    return wrong("has data_offsets [" + std::to_string(tensor.begin) + ", " + std::to_string(tensor.end) +
+                 "]; expected a range within the " + std::to_string(data_size) + " bytes of data");
   }
   std::size_t elements = 1;
   for (const std::int64_t size : tensor.shape) {
     const auto dimension = static_cast<std::size_t>(size);
-    if (dimension != 0 && elements > data_size / dimension) return wrong("has a shape larger than the data; expected it to match data_offsets");
+    if (dimension != 0 && elements > data_size / dimension)
+      return wrong("has a shape larger than the data; expected it to match data_offsets");
     elements *= dimension;
   }
   if (elements > data_size / element || elements * element != tensor.end - tensor.begin) {
-    return wrong("holds " + std::to_string(tensor.end - tensor.begin) + " bytes; expected " + std::to_string(elements) + " elements of " + tensor.dtype);
+    return wrong("holds " + std::to_string(tensor.end - tensor.begin) + " bytes; expected " + std::to_string(elements) +
+                 " elements of " + tensor.dtype);
   }
   return tensor;
 }
@@ -106,7 +109,8 @@ Result<std::string> read_whole_file(const fs::path& path, std::uintmax_t most) {
   if (!fs::is_regular_file(path, code)) return Error{path.string(), 0, "not a regular file"};
   const std::uintmax_t size = fs::file_size(path, code);
   if (code) return Error{path.string(), 0, "cannot be read: " + code.message()};
-  if (size > most) return Error{path.string(), 0, "holds " + std::to_string(size) + " bytes; expected at most " + std::to_string(most)};
+  if (size > most)
+    return Error{path.string(), 0, "holds " + std::to_string(size) + " bytes; expected at most " + std::to_string(most)};
   std::ifstream in(path, std::ios::binary);
   std::string bytes(static_cast<std::size_t>(size), '\0');
   if (!in || !in.read(bytes.data(), static_cast<std::streamsize>(size))) return Error{path.string(), 0, "cannot be read"};
@@ -138,7 +142,8 @@ Result<SafetensorsFile> SafetensorsFile::read(const fs::path& path) {
   if (size < 8) return wrong("holds " + std::to_string(size) + " bytes; expected at least the 8 of a header length");
   const std::uint64_t header = little_endian(file.bytes_.data(), 8);
   if (header > size - 8 || header > kLargestHeader) {
-    return wrong("header length " + std::to_string(header) + " is beyond the file of " + std::to_string(size) + " bytes; expected a shorter one");
+    return wrong("header length " + std::to_string(header) + " is beyond the file of " + std::to_string(size) +
+                 " bytes; expected a shorter one");
   }
   file.data_ = 8 + static_cast<std::size_t>(header);
   auto json = parse_strict(file.bytes_.substr(8, static_cast<std::size_t>(header)), path.string());
@@ -152,12 +157,13 @@ Result<SafetensorsFile> SafetensorsFile::read(const fs::path& path) {
   }
   std::vector<const StoredTensor*> by_offset;
   for (const StoredTensor& tensor : file.tensors_) by_offset.push_back(&tensor);
-  std::sort(by_offset.begin(), by_offset.end(), [](const auto* a, const auto* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
+  std::sort(by_offset.begin(), by_offset.end(),
+            [](const auto* a, const auto* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
   std::size_t at = 0;
   for (const StoredTensor* tensor : by_offset) {
     if (tensor->begin != at) {
-      return wrong("tensor '" + tensor->name + "' begins at byte " + std::to_string(tensor->begin) + (tensor->begin < at ? ", inside another" : ", after a gap") + "; expected " +
-                   std::to_string(at));
+      return wrong("tensor '" + tensor->name + "' begins at byte " + std::to_string(tensor->begin) +
+                   (tensor->begin < at ? ", inside another" : ", after a gap") + "; expected " + std::to_string(at));
     }
     at = tensor->end;
   }
@@ -169,13 +175,16 @@ Result<std::vector<double>> SafetensorsFile::values(const StoredTensor& tensor) 
   const int element = static_cast<int>(size_of(tensor.dtype));
   double (*decode)(std::uint64_t) = nullptr;
   if (tensor.dtype == "F64") decode = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
-  if (tensor.dtype == "F32") decode = [](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))}; };
-  if (tensor.dtype == "BF16") decode = [](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16))}; };
+  if (tensor.dtype == "F32")
+    decode = [](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))}; };
+  if (tensor.dtype == "BF16")
+    decode = [](std::uint64_t bits) { return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16))}; };
   if (tensor.dtype == "F16") decode = from_half;
   if (!decode) return Error{"", 0, "has dtype " + tensor.dtype + "; expected F64, F32, F16 or BF16"};
   std::vector<double> out((tensor.end - tensor.begin) / static_cast<std::size_t>(element));
   const char* bytes = bytes_.data() + data_ + tensor.begin;
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = decode(little_endian(bytes + i * static_cast<std::size_t>(element), element));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = decode(little_endian(bytes + i * static_cast<std::size_t>(element), element));
   return out;
 }
 

@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kDeepest = 32;
 
 int line_of(const std::string& text, std::size_t byte) {
-  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n'));
+  return 1 + static_cast<int>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n'));
 }
 
 /// Printable characters of a key or message; other bytes as '?'.
@@ -38,7 +39,8 @@ struct Watch : nlohmann::json_sax<Json> {
   }
   bool open() {
     keys.emplace_back();
-    return static_cast<int>(keys.size()) <= kDeepest || stop("nested deeper than " + std::to_string(kDeepest) + " levels; expected a flat object");
+    return static_cast<int>(keys.size()) <= kDeepest ||
+           stop("nested deeper than " + std::to_string(kDeepest) + " levels; expected a flat object");
   }
   bool close() {
     keys.pop_back();
@@ -52,7 +54,9 @@ struct Watch : nlohmann::json_sax<Json> {
   bool string(std::string&) override { return true; }
   bool binary(Json::binary_t&) override { return true; }
   bool start_object(std::size_t) override { return open(); }
-  bool key(std::string& name) override { return keys.back().insert(name).second || stop("key '" + plain(name) + "' is given twice; expected it once"); }
+  bool key(std::string& name) override {
+    return keys.back().insert(name).second || stop("key '" + plain(name) + "' is given twice; expected it once");
+  }
   bool end_object() override { return close(); }
   bool start_array(std::size_t) override { return open(); }
   bool end_array() override { return close(); }

@@ -40,11 +40,11 @@ struct Rows {
 };
 
 struct Architecture {
-  std::string name;                                                       ///< family, also `model_type` of config.json
-  std::vector<TensorInfo> (*tensors)(const ModelSpec&);                   ///< every tensor, in the order of files and recipes
-  std::optional<Error> (*validate)(const ModelSpec&);                     ///< contradictions within the spec
-  Config (*to_config)(const ModelSpec&);                                  ///< the published layout of config.json
-  Result<ModelSpec> (*from_config)(const Config&);                        ///< unknown or contradictory keys are errors that name the key
+  std::string name;                                      ///< family, also `model_type` of config.json
+  std::vector<TensorInfo> (*tensors)(const ModelSpec&);  ///< every tensor, in the order of files and recipes
+  std::optional<Error> (*validate)(const ModelSpec&);    ///< contradictions within the spec
+  Config (*to_config)(const ModelSpec&);                 ///< the published layout of config.json
+  Result<ModelSpec> (*from_config)(const Config&);       ///< unknown or contradictory keys are errors that name the key
   /// The parameter (a name in `tensors`) that a tensor of a stored file stands for: other published names of it, tied copies.
   /// Empty for buffers that hold no parameter. What it does not know it returns as it is.
   std::string (*canonical_name)(const std::string& stored);

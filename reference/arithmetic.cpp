@@ -7,7 +7,8 @@
 
 namespace cachet::reference {
 
-Arithmetic::Arithmetic(const Rounding& rounding, std::uint64_t digest, const Tokens& history, std::uint64_t pass) : exact_(false), rounding_(rounding) {
+Arithmetic::Arithmetic(const Rounding& rounding, std::uint64_t digest, const Tokens& history, std::uint64_t pass)
+    : exact_(false), rounding_(rounding) {
   std::uint64_t hash = mix(digest, pass);
   streams_.reserve(history.size());
   for (const Token token : history) {

@@ -62,7 +62,9 @@ class Arithmetic {
   bool exact() const { return exact_; }
 
   /// `value` as a machine would hold it after an operation whose rounding is relative to `magnitude`.
-  double round(int t, double value, double magnitude) { return exact_ ? value : value + rounding_.compute * magnitude * uniform(t); }
+  double round(int t, double value, double magnitude) {
+    return exact_ ? value : value + rounding_.compute * magnitude * uniform(t);
+  }
   double round(int t, double value) { return round(t, value, std::abs(value)); }
 
   /// A key or value as the cache holds it.
@@ -74,7 +76,9 @@ class Arithmetic {
 
   /// The sum as a machine would have it: the rounding errors of its steps are independent and uniform (Higham, Accuracy and
   /// Stability, 2nd ed., 2.8), so the noise has the variance u^2/3 times the sum of squares.
-  double close(int t, const RunningSum& sum) { return exact_ ? sum.value : sum.value + rounding_.compute * kUniformDeviation * std::sqrt(sum.squares) * normal(t); }
+  double close(int t, const RunningSum& sum) {
+    return exact_ ? sum.value : sum.value + rounding_.compute * kUniformDeviation * std::sqrt(sum.squares) * normal(t);
+  }
 
   /// y = x W + bias: x (in), weight (in, out), bias (out), y (out).
   void linear(int t, std::span<const double> x, const Tensor& weight, const Tensor& bias, std::span<double> y);

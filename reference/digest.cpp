@@ -16,7 +16,8 @@ std::uint64_t digest_of(const Model& model) {
   text(spec.family);
   text(spec.activation);
   // The recipe is left out, and `inner` shows in the shapes: a model written and read again is the same model.
-  for (const int size : {spec.layers, spec.heads, spec.width, spec.vocab, spec.context}) hash = mix(hash, static_cast<std::uint64_t>(size));
+  for (const int size : {spec.layers, spec.heads, spec.width, spec.vocab, spec.context})
+    hash = mix(hash, static_cast<std::uint64_t>(size));
   hash = mix(hash, std::bit_cast<std::uint64_t>(spec.norm_epsilon));
   for (const auto& [name, tensor] : model.tensors) {
     text(name);

@@ -16,7 +16,8 @@ const Architecture& checked(const Model& model, const Tokens& history) {
   bool fine = architecture != nullptr && !history.empty() && history.size() <= static_cast<std::size_t>(model.spec.context);
   for (const Token token : history) fine = fine && token >= 0 && token < model.spec.vocab;
   if (!fine) {
-    std::fputs("cachet: reference forward called with an unknown family or a history outside the model's vocabulary or context\n", stderr);
+    std::fputs("cachet: reference forward called with an unknown family or a history outside the model's vocabulary or context\n",
+               stderr);
     std::abort();
   }
   return *architecture;
@@ -68,6 +69,8 @@ Rows error_floor(const Rows& exact, const Rounding& rounding) {
   return floor;
 }
 
-Rows error_floor(const Model& model, const Tokens& history, const Rounding& rounding) { return error_floor(forward(model, history), rounding); }
+Rows error_floor(const Model& model, const Tokens& history, const Rounding& rounding) {
+  return error_floor(forward(model, history), rounding);
+}
 
 }  // namespace cachet::reference

@@ -33,7 +33,8 @@ double gelu(Arithmetic& a, int t, double x) {
 
 }  // namespace
 
-void layer_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& gain, const Tensor& bias, double epsilon, std::span<double> out) {
+void layer_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& gain, const Tensor& bias, double epsilon,
+                std::span<double> out) {
   const int width = static_cast<int>(x.size());
   RunningSum sum;
   for (const int i : a.order(t, width)) sum.add(x[i]);
@@ -84,7 +85,8 @@ double magnitude(const double* x, const double* y, int n) {
   return sum;
 }
 
-void attend(Arithmetic& a, int t, std::span<const double> query, const double* keys, const double* values, std::size_t stride, std::span<double> out) {
+void attend(Arithmetic& a, int t, std::span<const double> query, const double* keys, const double* values, std::size_t stride,
+            std::span<double> out) {
   const int head = static_cast<int>(query.size());
   const double scale = 1 / std::sqrt(static_cast<double>(head));
   std::vector<double> weights(t + 1);  // (t + 1)

@@ -9,7 +9,8 @@
 namespace cachet::reference {
 
 /// (x - mean) / sqrt(variance + epsilon) * gain + bias over one row (width); the variance is the biased one.
-void layer_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& gain, const Tensor& bias, double epsilon, std::span<double> out);
+void layer_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& gain, const Tensor& bias, double epsilon,
+                std::span<double> out);
 
 /// In place over the scores of one row: exp(s - max) / sum.
 void softmax(Arithmetic& a, int t, std::span<double> scores);
@@ -22,7 +23,8 @@ void add(Arithmetic& a, int t, std::span<double> x, std::span<const double> y);
 
 /// Scaled dot-product attention of one query over positions 0..t: query and out (head), keys and values (tokens, stride) with
 /// this head's part beginning at their first element.
-void attend(Arithmetic& a, int t, std::span<const double> query, const double* keys, const double* values, std::size_t stride, std::span<double> out);
+void attend(Arithmetic& a, int t, std::span<const double> query, const double* keys, const double* values, std::size_t stride,
+            std::span<double> out);
 
 /// The sum of x_k y_k over one row.
 double dot(Arithmetic& a, int t, std::span<const int> order, const double* x, const double* y);

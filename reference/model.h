@@ -39,7 +39,7 @@ struct ModelSpec {
   std::string family = "gpt2";
   int layers = 1;
   int heads = 1;
-  int width = 2;    ///< d_model; a multiple of heads
+  int width = 2;  ///< d_model; a multiple of heads
   int vocab = 4;
   int context = 8;  ///< number of positions the model itself can express
   int inner = 0;    ///< width of the MLP; 0 means the family's default (gpt2: 4 * width)

@@ -34,8 +34,10 @@ std::string escape(const std::string& path) {
   std::string out;
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte > ' ' && byte != 0x7f && c != '#' && c != '%') out += c;
-    else out += {'%', digits[byte >> 4], digits[byte & 15]};
+    if (byte > ' ' && byte != 0x7f && c != '#' && c != '%')
+      out += c;
+    else
+      out += {'%', digits[byte >> 4], digits[byte & 15]};
   }
   return out;
 }
@@ -67,9 +69,12 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::string to_string(const WeightRecipe& recipe) {
   switch (recipe.kind) {
-    case WeightRecipe::Kind::kPattern: return "pattern:" + recipe.name;
-    case WeightRecipe::Kind::kSeed: return "seed:" + std::to_string(recipe.seed);
-    case WeightRecipe::Kind::kDirectory: return "directory:" + escape(recipe.name);
+    case WeightRecipe::Kind::kPattern:
+      return "pattern:" + recipe.name;
+    case WeightRecipe::Kind::kSeed:
+      return "seed:" + std::to_string(recipe.seed);
+    case WeightRecipe::Kind::kDirectory:
+      return "directory:" + escape(recipe.name);
   }
   return "";
 }
@@ -81,7 +86,8 @@ Result<WeightRecipe> parse_weight_recipe(const std::string& text) {
   WeightRecipe recipe;
   if (kind == "seed") {
     recipe.kind = WeightRecipe::Kind::kSeed;
-    if (!read_number(rest, recipe.seed)) return complaint("weights: bad seed '" + rest + "'; expected an integer from 0 to 2^64 - 1");
+    if (!read_number(rest, recipe.seed))
+      return complaint("weights: bad seed '" + rest + "'; expected an integer from 0 to 2^64 - 1");
     return recipe;
   }
   if (kind == "pattern") {
@@ -95,7 +101,8 @@ Result<WeightRecipe> parse_weight_recipe(const std::string& text) {
   if (kind == "directory") {
     recipe.kind = WeightRecipe::Kind::kDirectory;
     const auto path = unescape(rest);
-    if (!path || path->empty()) return complaint("weights: bad directory '" + rest + "'; expected a path, blanks and # as %20 and %23");
+    if (!path || path->empty())
+      return complaint("weights: bad directory '" + rest + "'; expected a path, blanks and # as %20 and %23");
     recipe.name = *path;
     return recipe;
   }
@@ -127,8 +134,8 @@ std::optional<Error> check_model_spec(const ModelSpec& spec) {
   }
   const auto bad = [](const char* key, int value, int least) -> std::optional<Error> {
     if (value >= least && value <= reference::kLargestSize) return std::nullopt;
-    return complaint(std::string(key) + ": bad value " + std::to_string(value) + "; expected an integer from " + std::to_string(least) + " to " +
-                     std::to_string(reference::kLargestSize));
+    return complaint(std::string(key) + ": bad value " + std::to_string(value) + "; expected an integer from " +
+                     std::to_string(least) + " to " + std::to_string(reference::kLargestSize));
   };
   if (auto error = bad("layers", spec.layers, 1)) return error;
   if (auto error = bad("heads", spec.heads, 1)) return error;
@@ -137,7 +144,8 @@ std::optional<Error> check_model_spec(const ModelSpec& spec) {
   if (auto error = bad("context", spec.context, 1)) return error;
   if (auto error = bad("inner", spec.inner, 0)) return error;
   if (spec.width % spec.heads != 0) {
-    return complaint("width: " + std::to_string(spec.width) + " is not a multiple of heads=" + std::to_string(spec.heads) + "; expected width = heads x head size");
+    return complaint("width: " + std::to_string(spec.width) + " is not a multiple of heads=" + std::to_string(spec.heads) +
+                     "; expected width = heads x head size");
   }
   if (!std::isfinite(spec.norm_epsilon) || spec.norm_epsilon <= 0) {
     return complaint("norm_epsilon: bad value " + print_number(spec.norm_epsilon) + "; expected a number above 0");
@@ -146,7 +154,9 @@ std::optional<Error> check_model_spec(const ModelSpec& spec) {
   if (spec.weights.kind == WeightRecipe::Kind::kDirectory) return std::nullopt;
   const double width = spec.width, inner = spec.inner > 0 ? spec.inner : 4 * width;
   const double parameters = (double{1} * spec.vocab + spec.context) * width + spec.layers * width * (4 * width + 2 * inner);
-  if (parameters > kMostParameters) return complaint("width: a model of about " + print_number(parameters) + " parameters is too large to be made from a recipe; expected at most " + print_number(kMostParameters));
+  if (parameters > kMostParameters)
+    return complaint("width: a model of about " + print_number(parameters) +
+                     " parameters is too large to be made from a recipe; expected at most " + print_number(kMostParameters));
   return std::nullopt;
 }
 
@@ -160,12 +170,18 @@ Result<ModelSpec> parse_model_spec(const std::vector<std::string>& words) {
     if (equals == std::string::npos) return complaint(words[i] + ": not understood; expected key=value");
     const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
     if (!seen.insert(key).second) return complaint(key + ": given twice; expected it once");
-    int* size = key == "layers" ? &spec.layers : key == "heads" ? &spec.heads : key == "width" ? &spec.width : key == "vocab" ? &spec.vocab
-              : key == "context" ? &spec.context : key == "inner" ? &spec.inner : nullptr;
+    int* size = key == "layers"    ? &spec.layers
+                : key == "heads"   ? &spec.heads
+                : key == "width"   ? &spec.width
+                : key == "vocab"   ? &spec.vocab
+                : key == "context" ? &spec.context
+                : key == "inner"   ? &spec.inner
+                                   : nullptr;
     if (size) {
       if (!read_number(value, *size)) return complaint(key + ": bad value '" + value + "'; expected an integer");
     } else if (key == "norm_epsilon") {
-      if (!read_number(value, spec.norm_epsilon)) return complaint(key + ": bad value '" + value + "'; expected a number above 0");
+      if (!read_number(value, spec.norm_epsilon))
+        return complaint(key + ": bad value '" + value + "'; expected a number above 0");
     } else if (key == "activation") {
       spec.activation = value;
     } else if (key == "weights") {
@@ -173,7 +189,8 @@ Result<ModelSpec> parse_model_spec(const std::vector<std::string>& words) {
       if (!recipe) return recipe.error();
       spec.weights = *recipe;
     } else {
-      return complaint(key + ": unknown key; expected layers, heads, width, vocab, context, inner, norm_epsilon, activation or weights");
+      return complaint(
+          key + ": unknown key; expected layers, heads, width, vocab, context, inner, norm_epsilon, activation or weights");
     }
   }
   if (auto error = check_model_spec(spec)) return *error;

@@ -27,8 +27,8 @@ inline std::string to_string(const Error& error) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}          // NOLINT(google-explicit-constructor): a value is a result
-  Result(Error error) : state_(std::move(error)) {}      // NOLINT(google-explicit-constructor): an error is a result
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor): a value is a result
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor): an error is a result
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() { return std::get<0>(state_); }

@@ -19,17 +19,23 @@ double to_bfloat16(double x) {
   return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
 }
 
-/// Half-width of the uniform distribution of a role's values. Sums then have a deviation a little above 1, so that attention is neither
-/// flat nor one-hot and logits differ by about their own size from one history to the next.
+/// Half-width of the uniform distribution of a role's values. Sums then have a deviation a little above 1, so that attention is
+/// neither flat nor one-hot and logits differ by about their own size from one history to the next.
 double half_width(const TensorInfo& tensor) {
   const double fan = std::sqrt(static_cast<double>(tensor.fan_in));
   switch (tensor.role) {
-    case TensorRole::kTokenEmbedding: return 2.5 / fan;
-    case TensorRole::kPositionEmbedding: return 2.5 / fan;
-    case TensorRole::kLinear: return 2 / fan;
-    case TensorRole::kBias: return 0.5;
-    case TensorRole::kNormGain: return 0.5;
-    case TensorRole::kNormBias: return 0.5;
+    case TensorRole::kTokenEmbedding:
+      return 2.5 / fan;
+    case TensorRole::kPositionEmbedding:
+      return 2.5 / fan;
+    case TensorRole::kLinear:
+      return 2 / fan;
+    case TensorRole::kBias:
+      return 0.5;
+    case TensorRole::kNormGain:
+      return 0.5;
+    case TensorRole::kNormBias:
+      return 0.5;
   }
   return 1;
 }
@@ -62,10 +68,15 @@ void fill_ramp(const TensorInfo& info, bool biased, std::vector<double>& data) {
     const auto r = static_cast<std::int64_t>(i) / columns, c = static_cast<std::int64_t>(i) % columns;
     const auto cycle = static_cast<double>((r * r + 3 * r + 5 * c + 4 * r * c + phase) % 11 - 5);
     switch (info.role) {
-      case TensorRole::kNormGain: data[i] = 1; break;
+      case TensorRole::kNormGain:
+        data[i] = 1;
+        break;
       case TensorRole::kBias:
-      case TensorRole::kNormBias: data[i] = biased ? cycle * 0.125 : 0; break;
-      default: data[i] = cycle * unit;
+      case TensorRole::kNormBias:
+        data[i] = biased ? cycle * 0.125 : 0;
+        break;
+      default:
+        data[i] = cycle * unit;
     }
   }
 }
@@ -88,8 +99,10 @@ Result<ModelPtr> build_model(const ModelSpec& spec) {
     std::size_t size = 1;
     for (const std::int64_t dimension : info.shape) size *= static_cast<std::size_t>(dimension);
     Tensor tensor{info.shape, std::vector<double>(size)};
-    if (spec.weights.kind == WeightRecipe::Kind::kSeed) fill_from_seed(info, spec.weights.seed, tensor.data);
-    else fill_ramp(info, spec.weights.name == "biased_ramp", tensor.data);
+    if (spec.weights.kind == WeightRecipe::Kind::kSeed)
+      fill_from_seed(info, spec.weights.seed, tensor.data);
+    else
+      fill_ramp(info, spec.weights.name == "biased_ramp", tensor.data);
     model->tensors.emplace(info.name, std::move(tensor));
   }
   model->digest = digest_of(*model);

@@ -1,5 +1,5 @@
-// GPT-2 as published: Radford et al., Language Models are Unsupervised Multitask Learners (2019), in the tensor layout and with the
-// defaults of Hugging Face transformers (modeling_gpt2.py). Linear weights are (in, out); the head is tied to wte.
+// GPT-2 as published: Radford et al., Language Models are Unsupervised Multitask Learners (2019), in the tensor layout and with
+// the defaults of Hugging Face transformers (modeling_gpt2.py). Linear weights are (in, out); the head is tied to wte.
 #include <cmath>
 #include <set>
 
@@ -78,8 +78,16 @@ Config to_config(const ModelSpec& spec) {
 
 /// Keys that change no logit of a decoder at inference.
 const std::set<std::string>& harmless_keys() {
-  static const std::set<std::string> keys = {"attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-                                             "summary_type", "summary_use_proj", "initializer_range", "n_ctx"};
+  static const std::set<std::string> keys = {"attn_pdrop",
+                                             "embd_pdrop",
+                                             "resid_pdrop",
+                                             "summary_activation",
+                                             "summary_first_dropout",
+                                             "summary_proj_to_labels",
+                                             "summary_type",
+                                             "summary_use_proj",
+                                             "initializer_range",
+                                             "n_ctx"};
   return keys;
 }
 
@@ -93,7 +101,8 @@ Result<ModelSpec> from_config(const Config& config) {
   spec.inner = reader.size("n_inner", 0);
   spec.context = reader.size("n_positions");
   spec.vocab = reader.size("vocab_size");
-  if (reader.size("n_ctx", spec.context) != spec.context) reader.complain("n_ctx", "differs from n_positions; expected the same number or none");
+  if (reader.size("n_ctx", spec.context) != spec.context)
+    reader.complain("n_ctx", "differs from n_positions; expected the same number or none");
   spec.activation = reader.text("activation_function", "gelu_new");
   if (spec.activation == "gelu_pytorch_tanh") spec.activation = "gelu_new";  // two names of one formula
   if (spec.activation != "gelu_new" && spec.activation != "gelu") {
@@ -105,7 +114,8 @@ Result<ModelSpec> from_config(const Config& config) {
   reader.require("reorder_and_upcast_attn", false);
   reader.require("add_cross_attention", false);
   reader.require("tie_word_embeddings", true);
-  if (reader.ok() && spec.width % spec.heads != 0) reader.complain("n_embd", "is not a multiple of n_head; expected n_embd = n_head x head size");
+  if (reader.ok() && spec.width % spec.heads != 0)
+    reader.complain("n_embd", "is not a multiple of n_head; expected n_embd = n_head x head size");
   return reader.finish(spec, harmless_keys());
 }
 
@@ -113,7 +123,9 @@ Result<ModelSpec> from_config(const Config& config) {
 std::string canonical_name(const std::string& stored) {
   if (stored == "lm_head.weight") return "transformer.wte.weight";
   const std::string name = stored.rfind("transformer.", 0) == 0 ? stored : "transformer." + stored;
-  const auto ends = [&](const std::string& end) { return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0; };
+  const auto ends = [&](const std::string& end) {
+    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
   if (ends(".attn.bias") || ends(".attn.masked_bias")) return "";
   return name;
 }
@@ -128,15 +140,18 @@ Rows forward(const Model& model, const Tokens& history, Arithmetic& a) {
   const Tensor& wpe = w("wpe.weight");  // (context, width)
 
   std::vector<double> x(tokens * width);  // (tokens, width), the residual stream
-  const auto row = [&](std::vector<double>& rows, int t, std::size_t size) { return std::span<double>(rows.data() + t * size, size); };
+  const auto row = [&](std::vector<double>& rows, int t, std::size_t size) {
+    return std::span<double>(rows.data() + t * size, size);
+  };
   for (int t = 0; t < tokens; ++t) {
-    for (std::size_t i = 0; i < width; ++i) x[t * width + i] = a.round(t, wte.data[history[t] * width + i] + wpe.data[t * width + i]);
+    for (std::size_t i = 0; i < width; ++i)
+      x[t * width + i] = a.round(t, wte.data[history[t] * width + i] + wpe.data[t * width + i]);
   }
 
-  std::vector<double> normed(width);               // (width)
-  std::vector<double> branch(width);               // (width), what a block adds to the stream
-  std::vector<double> qkv(tokens * 3 * width);     // (tokens, 3 * width): query, key, value of all heads
-  std::vector<double> inner(inner_of(spec));       // (inner)
+  std::vector<double> normed(width);            // (width)
+  std::vector<double> branch(width);            // (width), what a block adds to the stream
+  std::vector<double> qkv(tokens * 3 * width);  // (tokens, 3 * width): query, key, value of all heads
+  std::vector<double> inner(inner_of(spec));    // (inner)
   for (int layer = 0; layer < spec.layers; ++layer) {
     const std::string block = "h." + std::to_string(layer) + ".";
     const auto norm = [&](const std::string& name, int t) {

@@ -1,4 +1,5 @@
-// Checkpoints: what is written is what is read, published files are read, and every malformed one is an error that names its place.
+// Checkpoints: what is written is what is read, published files are read, and every malformed one is an error that names its
+// place.
 #include "harness/checkpoint.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +60,8 @@ class Checkpoint : public ::testing::Test {
     spit(dir_ / "model.safetensors", bytes + header + data_);
   }
   /// Appends a tensor to header and data.
-  void append(const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape, const std::string& bytes) {
+  void append(const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape,
+              const std::string& bytes) {
     header_[name] = {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {data_.size(), data_.size() + bytes.size()}}};
     data_ += bytes;
   }
@@ -78,7 +80,8 @@ class Checkpoint : public ::testing::Test {
 };
 
 TEST_F(Checkpoint, WhatIsWrittenIsReadAsTheSameModel) {
-  for (const std::string& spec : {kSpec, std::string("gpt2 layers=3 heads=2 width=6 vocab=7 context=9 inner=5 norm_epsilon=1e-06 activation=gelu weights=pattern:biased_ramp")}) {
+  for (const std::string& spec : {kSpec, std::string("gpt2 layers=3 heads=2 width=6 vocab=7 context=9 inner=5 norm_epsilon=1e-06 "
+                                                     "activation=gelu weights=pattern:biased_ramp")}) {
     const ModelPtr model = testing::model_of(spec);
     ASSERT_EQ(write_checkpoint(*model, dir_ / "deep" / "er"), std::nullopt);
     const auto read = read_checkpoint(dir_ / "deep" / "er");
@@ -152,7 +155,8 @@ TEST_F(Checkpoint, OtherPublishedLayoutsAreRead) {
 
   write_good();
   config_["activation_function"] = "gelu_pytorch_tanh";
-  for (const char* key : {"n_inner", "n_ctx", "layer_norm_epsilon", "scale_attn_weights", "architectures", "tie_word_embeddings"}) config_.erase(key);
+  for (const char* key : {"n_inner", "n_ctx", "layer_norm_epsilon", "scale_attn_weights", "architectures", "tie_word_embeddings"})
+    config_.erase(key);
   config_["task_specific_params"] = {{"text-generation", {{"do_sample", true}, {"max_length", 50}}}};
   config_["transformers_version"] = "4.20.1";
   config_["id2label"] = {{"0", "LABEL_0"}};
@@ -185,7 +189,8 @@ TEST_F(Checkpoint, OtherFloatDtypesAreRead) {
         } else {
           int exponent = 0;
           const auto digits = static_cast<int>(std::ldexp(std::frexp(std::abs(value), &exponent), 11));
-          const auto bits = static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | (value == 0 ? 0 : ((exponent + 14) << 10) | (digits - 1024)));
+          const auto bits =
+              static_cast<std::uint16_t>((value < 0 ? 0x8000 : 0) | (value == 0 ? 0 : ((exponent + 14) << 10) | (digits - 1024)));
           bytes.append(reinterpret_cast<const char*>(&bits), 2);
         }
       }
@@ -216,14 +221,36 @@ TEST_F(Checkpoint, AMissingPlaceIsAnError) {
 
 TEST_F(Checkpoint, EachBadConfigIsAnErrorThatNamesItsKey) {
   const std::vector<std::pair<std::string, Json>> values = {
-      {"model_type", "llama9"}, {"model_type", 3},           {"n_layer", 0},        {"n_layer", -1},
-      {"n_layer", 1.5},         {"n_layer", "1"},            {"n_layer", nullptr},  {"n_layer", 18446744073709551615ULL},
-      {"n_layer", Json::array({1})}, {"n_head", 0},          {"n_embd", 1e300},     {"vocab_size", true},
-      {"n_positions", -5},      {"n_ctx", 5},                {"n_inner", 0},        {"activation_function", "swish"},
-      {"activation_function", 7}, {"layer_norm_epsilon", 0}, {"layer_norm_epsilon", -1e-5}, {"layer_norm_epsilon", "1e-5"},
-      {"scale_attn_weights", false}, {"scale_attn_by_inverse_layer_idx", true}, {"scale_attn_by_inverse_layer_idx", 0}, {"reorder_and_upcast_attn", true},
-      {"add_cross_attention", true}, {"tie_word_embeddings", false}, {"quantization_config", {{"bits", 4}}}, {"sliding_window", 4},
-      {"rope_theta", 1e4},      {"n_layers", 2},
+      {"model_type", "llama9"},
+      {"model_type", 3},
+      {"n_layer", 0},
+      {"n_layer", -1},
+      {"n_layer", 1.5},
+      {"n_layer", "1"},
+      {"n_layer", nullptr},
+      {"n_layer", 18446744073709551615ULL},
+      {"n_layer", Json::array({1})},
+      {"n_head", 0},
+      {"n_embd", 1e300},
+      {"vocab_size", true},
+      {"n_positions", -5},
+      {"n_ctx", 5},
+      {"n_inner", 0},
+      {"activation_function", "swish"},
+      {"activation_function", 7},
+      {"layer_norm_epsilon", 0},
+      {"layer_norm_epsilon", -1e-5},
+      {"layer_norm_epsilon", "1e-5"},
+      {"scale_attn_weights", false},
+      {"scale_attn_by_inverse_layer_idx", true},
+      {"scale_attn_by_inverse_layer_idx", 0},
+      {"reorder_and_upcast_attn", true},
+      {"add_cross_attention", true},
+      {"tie_word_embeddings", false},
+      {"quantization_config", {{"bits", 4}}},
+      {"sliding_window", 4},
+      {"rope_theta", 1e4},
+      {"n_layers", 2},
   };
   for (const auto& [key, value] : values) {
     SCOPED_TRACE(key + " = " + value.dump());
@@ -248,10 +275,19 @@ TEST_F(Checkpoint, EachBadConfigIsAnErrorThatNamesItsKey) {
 TEST_F(Checkpoint, AConfigThatIsNotOneObjectIsAnErrorWithItsLine) {
   const std::string good = "{\"model_type\": \"gpt2\",\n";
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"", "not JSON"},           {"{", "not JSON"},         {"[]", "object"},      {"7", "object"},       {"null", "object"},
-      {good + "\"n_layer\": }", "not JSON"}, {good + "\"n_layer\": 1}}", "not JSON"}, {good + "\"model_type\": \"gpt2\"}", "twice"},
-      {"{\"a\": \"\xff\xfe\"}", "not JSON"}, {"{\"a\": 1e999}", "expected"}, {std::string("{\"a\0\": 1}", 9), "not JSON"},
-      {std::string(100000, '['), "nested"}, {"{\"a\": " + std::string(50000, '[') + std::string(50000, ']') + "}", "nested"},
+      {"", "not JSON"},
+      {"{", "not JSON"},
+      {"[]", "object"},
+      {"7", "object"},
+      {"null", "object"},
+      {good + "\"n_layer\": }", "not JSON"},
+      {good + "\"n_layer\": 1}}", "not JSON"},
+      {good + "\"model_type\": \"gpt2\"}", "twice"},
+      {"{\"a\": \"\xff\xfe\"}", "not JSON"},
+      {"{\"a\": 1e999}", "expected"},
+      {std::string("{\"a\0\": 1}", 9), "not JSON"},
+      {std::string(100000, '['), "nested"},
+      {"{\"a\": " + std::string(50000, '[') + std::string(50000, ']') + "}", "nested"},
   };
   for (const auto& [text, part] : texts) {
     SCOPED_TRACE(text.substr(0, 60));
@@ -277,25 +313,61 @@ TEST_F(Checkpoint, EachBadHeaderIsAnErrorThatNamesItsTensor) {
       {name, [&](Json& h) { h[name]["shape"] = "6"; }},
       {name, [&](Json& h) { h[name]["shape"] = {-6}; }},
       {name, [&](Json& h) { h[name]["shape"] = {6.0}; }},
-      {name, [&](Json& h) { h[name]["shape"] = {2, 3}; }},
+      {name,
+       [&](Json& h) {
+         h[name]["shape"] = {2, 3};
+       }},
       {name, [&](Json& h) { h[name]["shape"] = {5}; }},
       {name, [&](Json& h) { h[name]["shape"] = Json::array(); }},
-      {name, [&](Json& h) { h[name]["shape"] = {1ULL << 33, 1ULL << 33, 1ULL << 33}; }},
-      {name, [&](Json& h) { h[name]["shape"] = {0, 1ULL << 40}; }},
+      {name,
+       [&](Json& h) {
+         h[name]["shape"] = {1ULL << 33, 1ULL << 33, 1ULL << 33};
+       }},
+      {name,
+       [&](Json& h) {
+         h[name]["shape"] = {0, 1ULL << 40};
+       }},
       {name, [&](Json& h) { h[name]["shape"] = {18446744073709551615ULL}; }},
       {name, [&](Json& h) { h[name].erase("data_offsets"); }},
       {name, [&](Json& h) { h[name]["data_offsets"] = {0}; }},
-      {name, [&](Json& h) { h[name]["data_offsets"] = {24, 0}; }},
-      {name, [&](Json& h) { h[name]["data_offsets"] = {-24, 0}; }},
-      {name, [&](Json& h) { h[name]["data_offsets"] = {0.0, 24.0}; }},
-      {name, [&](Json& h) { h[name]["data_offsets"] = {1ULL << 39, (1ULL << 39) + 24}; }},
+      {name,
+       [&](Json& h) {
+         h[name]["data_offsets"] = {24, 0};
+       }},
+      {name,
+       [&](Json& h) {
+         h[name]["data_offsets"] = {-24, 0};
+       }},
+      {name,
+       [&](Json& h) {
+         h[name]["data_offsets"] = {0.0, 24.0};
+       }},
+      {name,
+       [&](Json& h) {
+         h[name]["data_offsets"] = {1ULL << 39, (1ULL << 39) + 24};
+       }},
       {name, [&](Json& h) { h[name]["extra"] = 1; }},
-      {"inside another", [&](Json& h) { h[name]["data_offsets"] = {0, 24}; }},
-      {name, [&](Json& h) { h.erase(name); h["transformer.h.0.attn.c_attn.bies"] = header_[name]; }},
-      {"transformer.h.1.ln_1.bias", [&](Json& h) { h["transformer.h.1.ln_1.bias"] = h["transformer.h.0.ln_1.bias"]; h.erase("transformer.h.0.ln_1.bias"); }},
+      {"inside another",
+       [&](Json& h) {
+         h[name]["data_offsets"] = {0, 24};
+       }},
+      {name,
+       [&](Json& h) {
+         h.erase(name);
+         h["transformer.h.0.attn.c_attn.bies"] = header_[name];
+       }},
+      {"transformer.h.1.ln_1.bias",
+       [&](Json& h) {
+         h["transformer.h.1.ln_1.bias"] = h["transformer.h.0.ln_1.bias"];
+         h.erase("transformer.h.0.ln_1.bias");
+       }},
       {"gap", [&](Json& h) { h.erase(name); }},
       {"after the last tensor", [&](Json& h) { h.erase("transformer.ln_f.bias"); }},
-      {"lm_head.weight", [&](Json& h) { h["lm_head.weight"] = h["transformer.wpe.weight"]; h.erase("transformer.wpe.weight"); }},
+      {"lm_head.weight",
+       [&](Json& h) {
+         h["lm_head.weight"] = h["transformer.wpe.weight"];
+         h.erase("transformer.wpe.weight");
+       }},
   };
   int number = 0;
   for (const auto& [part, change] : changes) {
@@ -337,7 +409,8 @@ TEST_F(Checkpoint, ATensorTooManyOrTooFewIsAnError) {
 }
 
 TEST_F(Checkpoint, NumbersThatAreNotFiniteAreAnError) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity()}) {
     write_good();
     const auto at = header_["transformer.ln_f.weight"]["data_offsets"][0].get<std::size_t>();
     std::memcpy(data_.data() + at + 4, &bad, 4);
@@ -367,7 +440,8 @@ TEST_F(Checkpoint, AFileCutAnywhereIsAnError) {
 TEST_F(Checkpoint, AHeaderLengthBeyondTheFileIsAnError) {
   write_good();
   const std::string good = slurp(dir_ / "model.safetensors");
-  for (const std::uint64_t length : {std::uint64_t{good.size()}, std::uint64_t{good.size() - 7}, std::uint64_t{1} << 40, std::uint64_t{1} << 63, ~std::uint64_t{0}, ~std::uint64_t{7}}) {
+  for (const std::uint64_t length : {std::uint64_t{good.size()}, std::uint64_t{good.size() - 7}, std::uint64_t{1} << 40,
+                                     std::uint64_t{1} << 63, ~std::uint64_t{0}, ~std::uint64_t{7}}) {
     std::string bytes = good;
     std::memcpy(bytes.data(), &length, 8);
     spit(dir_ / "model.safetensors", bytes);
@@ -386,10 +460,17 @@ TEST_F(Checkpoint, RandomDamageNeverCrashesAndNeverPassesUnseenInTheHeader) {
     for (int e = 0; e < edits; ++e) {
       const std::size_t at = random() % bytes.size();
       switch (random() % 4) {
-        case 0: bytes[at] = static_cast<char>(random()); break;
-        case 1: bytes.erase(at, 1 + random() % 9); break;
-        case 2: bytes.insert(at, 1, "0123456789[]{},:\"-"[random() % 18]); break;
-        default: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+        case 0:
+          bytes[at] = static_cast<char>(random());
+          break;
+        case 1:
+          bytes.erase(at, 1 + random() % 9);
+          break;
+        case 2:
+          bytes.insert(at, 1, "0123456789[]{},:\"-"[random() % 18]);
+          break;
+        default:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
       }
       if (bytes.empty()) bytes = "x";
     }

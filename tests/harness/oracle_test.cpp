@@ -42,7 +42,9 @@ OracleRow row_of(std::vector<double> logits, double envelope) {
   return row;
 }
 
-bool same(const OracleRow& a, const OracleRow& b) { return a.logits == b.logits && a.envelope == b.envelope && a.sigma == b.sigma; }
+bool same(const OracleRow& a, const OracleRow& b) {
+  return a.logits == b.logits && a.envelope == b.envelope && a.sigma == b.sigma;
+}
 
 TEST(Oracle, ResultsDoNotDependOnWhatWasAskedBefore) {
   const ModelPtr m = model(1), other = model(2);
@@ -72,8 +74,10 @@ TEST(Oracle, ARowOutlivesTheNextCallsEvenWhenTheCacheIsFull) {
   const OracleRow& kept = oracle.row(models[0], history(5, 512, 1), {});
   const OracleRow copy = kept;
   for (int call = 0; call < Oracle::kKept; ++call) {
-    if (call % 2 == 0) oracle.row(models[1], history(16, 512, 200 + call), {});
-    else oracle.greedy(models[2], history(3, 512, 200 + call), 12, {});
+    if (call % 2 == 0)
+      oracle.row(models[1], history(16, 512, 200 + call), {});
+    else
+      oracle.greedy(models[2], history(3, 512, 200 + call), 12, {});
   }
   EXPECT_TRUE(same(kept, copy));
   EXPECT_TRUE(same(oracle.row(models[0], history(5, 512, 1), {}), copy));
@@ -90,7 +94,9 @@ TEST(Oracle, EnvelopesHaveNoZeroAndGrowWithTheClass) {
     EXPECT_GT(least, 3 * before) << name;
     before = least;
   }
-  EXPECT_GT(*std::min_element(oracle.row(m, h, {"exact", "exact", "exact"}).envelope.begin(), oracle.row(m, h, {"exact", "exact", "exact"}).envelope.end()), 0);
+  EXPECT_GT(*std::min_element(oracle.row(m, h, {"exact", "exact", "exact"}).envelope.begin(),
+                              oracle.row(m, h, {"exact", "exact", "exact"}).envelope.end()),
+            0);
 }
 
 TEST(Oracle, UnknownAndQuantisedPartsHaveNoEnvelope) {
@@ -149,7 +155,9 @@ TEST(Oracle, AFloat16CacheIsInsideWhereItIsDeclared) {
     const Tokens h = history(10, 12, static_cast<int>(seed));
     const auto rows = FloatDecoder(*m, ways).rows(h);
     for (int t = 0; t < 10; ++t) {
-      EXPECT_TRUE(judge_row(oracle.row(m, Tokens(h.begin(), h.begin() + t + 1), {"float32", "float32", "float16"}), rows[t]).inside) << seed << " " << t;
+      EXPECT_TRUE(
+          judge_row(oracle.row(m, Tokens(h.begin(), h.begin() + t + 1), {"float32", "float32", "float16"}), rows[t]).inside)
+          << seed << " " << t;
     }
   }
 }

@@ -1,5 +1,5 @@
-// Measures the envelope: how far correct float32 decoders come, and how often three wrong ones are found. Run by hand; the figures
-// stand in .decisions/0001-envelope.md.
+// Measures the envelope: how far correct float32 decoders come, and how often three wrong ones are found. Run by hand; the
+// figures stand in .decisions/0001-envelope.md.
 //
 //     cachet_calibrate [ROWS [FIRST-SEED [WIDTH]]]
 #include <algorithm>
@@ -27,7 +27,8 @@ struct Tally {
 
   bool add(const OracleRow& expected, const std::vector<double>& observed, const std::string& place) {
     double ratio = 0;
-    for (std::size_t j = 0; j < observed.size(); ++j) ratio = std::max(ratio, std::abs(observed[j] - expected.logits[j]) / expected.envelope[j]);
+    for (std::size_t j = 0; j < observed.size(); ++j)
+      ratio = std::max(ratio, std::abs(observed[j] - expected.logits[j]) / expected.envelope[j]);
     ++rows;
     const bool out = !judge_row(expected, observed).inside;
     outside += out;
@@ -41,8 +42,8 @@ struct Tally {
   }
 
   void print() const {
-    std::printf("%-14s rows %9ld  outside %8ld  cases %7ld  found %.4f  worst %.3f envelopes  rows beyond 2 4 6 8 12 16 sigma:", name, rows, outside, cases,
-                cases ? static_cast<double>(cases_outside) / static_cast<double>(cases) : 0, worst);
+    std::printf("%-14s rows %9ld  outside %8ld  cases %7ld  found %.4f  worst %.3f envelopes  rows beyond 2 4 6 8 12 16 sigma:",
+                name, rows, outside, cases, cases ? static_cast<double>(cases_outside) / static_cast<double>(cases) : 0, worst);
     for (const long count : beyond) std::printf(" %.2e", rows ? static_cast<double>(count) / static_cast<double>(rows) : 0);
     std::printf("\n    %s\n", where.c_str());
   }
@@ -61,7 +62,8 @@ ModelSpec draw_spec(reference::SplitMix64& random, int width) {
   if (below(8) == 0) spec.inner = 1 + below(32);
   spec.weights.seed = random.next() % 100000;
   const int patterns = static_cast<int>(weight_patterns().size());
-  if (const int pattern = below(8 * patterns); pattern < patterns) spec.weights = {WeightRecipe::Kind::kPattern, weight_patterns()[pattern], 0};
+  if (const int pattern = below(8 * patterns); pattern < patterns)
+    spec.weights = {WeightRecipe::Kind::kPattern, weight_patterns()[pattern], 0};
   return spec;
 }
 
@@ -79,7 +81,8 @@ void judge(Tally& tally, Oracle& oracle, const ModelPtr& model, const Tokens& hi
   const auto rows = FloatDecoder(*model, ways).rows(history);
   bool found = false;
   for (std::size_t t = 0; t < rows.size(); ++t) {
-    const OracleRow& expected = oracle.row(model, Tokens(history.begin(), history.begin() + static_cast<std::ptrdiff_t>(t) + 1), {});
+    const OracleRow& expected =
+        oracle.row(model, Tokens(history.begin(), history.begin() + static_cast<std::ptrdiff_t>(t) + 1), {});
     found |= tally.add(expected, rows[t], to_string(model->spec) + " position " + std::to_string(t));
   }
   ++tally.cases;

@@ -50,11 +50,13 @@ class FloatDecoder {
     values_.assign(spec_.layers, {});
     for (std::size_t t = 0; t < history.size(); ++t) {
       Row x(width);
-      for (std::size_t i = 0; i < width; ++i) x[i] = tensors_["wte.weight"][history[t] * width + i] + tensors_["wpe.weight"][t * width + i];
+      for (std::size_t i = 0; i < width; ++i)
+        x[i] = tensors_["wte.weight"][history[t] * width + i] + tensors_["wpe.weight"][t * width + i];
       for (int layer = 0; layer < spec_.layers; ++layer) block(layer, x);
       const Row y = norm(x, "ln_f");
       std::vector<double> logits;
-      for (int j = 0; j < spec_.vocab; ++j) logits.push_back(sum(spec_.width, [&](int i) { return std::pair(y[i], tensors_["wte.weight"][j * width + i]); }));
+      for (int j = 0; j < spec_.vocab; ++j)
+        logits.push_back(sum(spec_.width, [&](int i) { return std::pair(y[i], tensors_["wte.weight"][j * width + i]); }));
       out.push_back(logits);
     }
     return out;
@@ -81,7 +83,8 @@ class FloatDecoder {
       case FloatWays::Order::kReversed:
         for (int k = n; k-- > 0;) total += product(term(k));
         return total;
-      case FloatWays::Order::kPairwise: return total + range(0, n, term);
+      case FloatWays::Order::kPairwise:
+        return total + range(0, n, term);
       case FloatWays::Order::kBlocked: {
         float lanes[4] = {};
         for (int k = 0; k < n; ++k) lanes[k % 4] += product(term(k));
@@ -121,7 +124,9 @@ class FloatDecoder {
     const Row &weight = tensors_[name + ".weight"], &bias = tensors_[name + ".bias"];
     Row out(columns);
     for (int j = 0; j < columns; ++j) {
-      const float total = sum(static_cast<int>(x.size()), [&](int i) { return std::pair(x[i], weight[i * columns + j]); }, ways_.bias_first ? bias[j] : 0);
+      const float total = sum(
+          static_cast<int>(x.size()), [&](int i) { return std::pair(x[i], weight[i * columns + j]); },
+          ways_.bias_first ? bias[j] : 0);
       out[j] = ways_.bias_first ? total : total + bias[j];
     }
     return out;
@@ -161,7 +166,8 @@ class FloatDecoder {
     const int n = static_cast<int>(keys.size());
     const float scale = 1 / std::sqrt(static_cast<float>(head));
     Row scores(n);
-    for (int s = 0; s < n; ++s) scores[s] = scale * sum(head, [&](int d) { return std::pair(query[first + d], keys[s][first + d]); });
+    for (int s = 0; s < n; ++s)
+      scores[s] = scale * sum(head, [&](int d) { return std::pair(query[first + d], keys[s][first + d]); });
     if (ways_.online_softmax) {
       float top = -INFINITY, total = 0;
       Row sums(head);

@@ -56,7 +56,8 @@ TEST(Perturbed, NoiseIsOfTheSizeOfTheClass) {
   const double single = spread(*model(), kHistory, kFloat32);
   EXPECT_GT(single, 1e-8);
   EXPECT_LT(single, 1e-4);
-  for (const double roundoff : {0x1p-53, 0x1p-34}) EXPECT_NEAR(spread(*model(), kHistory, {roundoff, 0, 0}) / roundoff, single / 0x1p-24, 0.5 * single / 0x1p-24);
+  for (const double roundoff : {0x1p-53, 0x1p-34})
+    EXPECT_NEAR(spread(*model(), kHistory, {roundoff, 0, 0}) / roundoff, single / 0x1p-24, 0.5 * single / 0x1p-24);
 }
 
 TEST(Perturbed, EachPartOfTheClassCounts) {
@@ -92,7 +93,8 @@ TEST(ErrorFloor, GrowsWithTheClassAndStaysBelowWhatTheProductCanDo) {
 }
 
 TEST(ForwardDeathTest, AHistoryOutsideTheModelAborts) {
-  for (const Tokens& bad : {Tokens{}, Tokens{9}, Tokens{-1}, Tokens(17, 0)}) EXPECT_DEATH(reference::forward(*model(), bad), "outside the model's vocabulary");
+  for (const Tokens& bad : {Tokens{}, Tokens{9}, Tokens{-1}, Tokens(17, 0)})
+    EXPECT_DEATH(reference::forward(*model(), bad), "outside the model's vocabulary");
 }
 
 }  // namespace

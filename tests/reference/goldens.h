@@ -27,7 +27,8 @@ inline Golden read_golden(const std::string& path) {
   std::ifstream in(path);
   const auto json = nlohmann::json::parse(in);
   Golden golden{json.at("model").get<std::string>(), {}};
-  for (const auto& run : json.at("histories")) golden.runs.push_back({run.at("tokens").get<Tokens>(), run.at("logits").get<std::vector<std::vector<double>>>()});
+  for (const auto& run : json.at("histories"))
+    golden.runs.push_back({run.at("tokens").get<Tokens>(), run.at("logits").get<std::vector<std::vector<double>>>()});
   return golden;
 }
 
@@ -54,7 +55,8 @@ inline void expect_golden(const Golden& golden, const Model& model) {
     ASSERT_EQ(rows.tokens, static_cast<int>(run.logits.size()));
     for (int t = 0; t < rows.tokens; ++t) {
       ASSERT_EQ(rows.vocab, static_cast<int>(run.logits[t].size()));
-      for (int j = 0; j < rows.vocab; ++j) ASSERT_NEAR(rows.row(t)[j], run.logits[t][j], 1e-10) << golden.model << ", position " << t << ", logit " << j;
+      for (int j = 0; j < rows.vocab; ++j)
+        ASSERT_NEAR(rows.row(t)[j], run.logits[t][j], 1e-10) << golden.model << ", position " << t << ", logit " << j;
     }
   }
 }

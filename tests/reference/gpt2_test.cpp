@@ -11,7 +11,8 @@ using testing::model_of;
 class Gpt2Goldens : public ::testing::TestWithParam<int> {};
 
 TEST_P(Gpt2Goldens, LogitsAreThoseOfThePublishedImplementation) {
-  const auto golden = testing::read_golden(std::string(CACHET_TESTS_DIR) + "/../reference/goldens/model_" + std::to_string(GetParam()) + ".json");
+  const auto golden =
+      testing::read_golden(std::string(CACHET_TESTS_DIR) + "/../reference/goldens/model_" + std::to_string(GetParam()) + ".json");
   testing::expect_golden(golden, *model_of(golden.model));
 }
 
@@ -36,7 +37,9 @@ class Naive {
   }
 
  private:
-  double at(const std::string& name, int row, int column, int columns) const { return model_.tensors.at("transformer." + name).data[row * columns + column]; }
+  double at(const std::string& name, int row, int column, int columns) const {
+    return model_.tensors.at("transformer." + name).data[row * columns + column];
+  }
 
   std::vector<double> norm(const std::vector<double>& x, const std::string& name) const {
     const double n = static_cast<double>(x.size());
@@ -45,7 +48,8 @@ class Naive {
     for (const double v : x) second += v * v / n;
     std::vector<double> out;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      out.push_back((x[i] - first) * std::pow(second - first * first + model_.spec.norm_epsilon, -0.5) * at(name + ".weight", 0, static_cast<int>(i), 0) +
+      out.push_back((x[i] - first) * std::pow(second - first * first + model_.spec.norm_epsilon, -0.5) *
+                        at(name + ".weight", 0, static_cast<int>(i), 0) +
                     at(name + ".bias", 0, static_cast<int>(i), 0));
     }
     return out;
@@ -69,7 +73,8 @@ class Naive {
     const int width = model_.spec.width;
     std::vector<double> x(width);
     if (layer == 0) {
-      for (int i = 0; i < width; ++i) x[i] = at("wte.weight", static_cast<int>(tokens_[t]), i, width) + at("wpe.weight", t, i, width);
+      for (int i = 0; i < width; ++i)
+        x[i] = at("wte.weight", static_cast<int>(tokens_[t]), i, width) + at("wpe.weight", t, i, width);
       return x;
     }
     const std::string block = "h." + std::to_string(layer - 1) + ".";
@@ -83,7 +88,9 @@ class Naive {
       double total = 0, sum = 0;
       for (int s = 0; s <= t; ++s) {
         double score = 0;
-        for (int d = first; d < first + head_; ++d) score += linear(mine, block + "attn.c_attn", d, 3 * width) * linear(seen[s], block + "attn.c_attn", width + d, 3 * width);
+        for (int d = first; d < first + head_; ++d)
+          score +=
+              linear(mine, block + "attn.c_attn", d, 3 * width) * linear(seen[s], block + "attn.c_attn", width + d, 3 * width);
         const double weight = std::exp(score / std::sqrt(head_));
         total += weight;
         sum += weight * linear(seen[s], block + "attn.c_attn", 2 * width + i, 3 * width);
@@ -105,8 +112,9 @@ class Naive {
 };
 
 TEST(Gpt2, ASecondFormulationAgrees) {
-  for (const std::string sizes : {"layers=1 heads=1 width=2 vocab=3 context=6", "layers=1 heads=2 width=4 vocab=5 context=6 activation=gelu",
-                                  "layers=2 heads=2 width=6 vocab=4 context=6 inner=3", "layers=2 heads=4 width=8 vocab=9 context=6 norm_epsilon=0.125"}) {
+  for (const std::string sizes :
+       {"layers=1 heads=1 width=2 vocab=3 context=6", "layers=1 heads=2 width=4 vocab=5 context=6 activation=gelu",
+        "layers=2 heads=2 width=6 vocab=4 context=6 inner=3", "layers=2 heads=4 width=8 vocab=9 context=6 norm_epsilon=0.125"}) {
     for (const std::string recipe : {"seed:11", "seed:12", "pattern:ramp", "pattern:biased_ramp"}) {
       const ModelPtr model = model_of("gpt2 " + sizes + " weights=" + recipe);
       const Tokens history = {1, 0, 2, 2, 1, 0};
@@ -114,7 +122,8 @@ TEST(Gpt2, ASecondFormulationAgrees) {
       const Naive naive(*model, history);
       for (int t = 0; t < rows.tokens; ++t) {
         const auto expected = naive.logits(t);
-        for (int j = 0; j < rows.vocab; ++j) ASSERT_NEAR(rows.row(t)[j], expected[j], 1e-10) << sizes << " " << recipe << ", position " << t;
+        for (int j = 0; j < rows.vocab; ++j)
+          ASSERT_NEAR(rows.row(t)[j], expected[j], 1e-10) << sizes << " " << recipe << ", position " << t;
       }
     }
   }
@@ -136,7 +145,8 @@ TEST(Gpt2, EveryTensorMovesTheLogits) {
   const auto before = reference::forward(*model, history);
   for (const auto& [name, tensor] : model->tensors) {
     Model changed = *model;
-    for (double& value : changed.tensors.at(name).data) value += 0.25 * std::sin(static_cast<double>(&value - changed.tensors.at(name).data.data()) + 1);
+    for (double& value : changed.tensors.at(name).data)
+      value += 0.25 * std::sin(static_cast<double>(&value - changed.tensors.at(name).data.data()) + 1);
     const auto after = reference::forward(changed, history);
     double moved = 0;
     for (std::size_t i = 0; i < before.logits.size(); ++i) moved = std::max(moved, std::abs(after.logits[i] - before.logits[i]));

@@ -17,7 +17,8 @@ std::string error_of(const std::string& line) {
 TEST(ModelSpecText, PrinterAndParserAreInverse) {
   for (const std::string line : {
            "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0",
-           "gpt2 layers=3 heads=4 width=16 vocab=32 context=64 inner=5 norm_epsilon=1e-06 activation=gelu weights=seed:18446744073709551615",
+           "gpt2 layers=3 heads=4 width=16 vocab=32 context=64 inner=5 norm_epsilon=1e-06 activation=gelu "
+           "weights=seed:18446744073709551615",
            "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=pattern:ramp",
            "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=directory:a%20b/%23c%25",
        }) {
@@ -87,7 +88,8 @@ TEST(BuildModel, RefusesADirectoryAndSpecsThatContradictThemselves) {
 TEST(WeightRecipe, GivesTheSameNumbersOnEveryMachine) {
   EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=seed:2")->digest, 11612294899366884534ULL);
   EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=pattern:ramp")->digest, 14244480362284953171ULL);
-  EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=pattern:biased_ramp")->digest, 16409931714151766245ULL);
+  EXPECT_EQ(model_of("gpt2 layers=2 heads=2 width=8 vocab=9 context=12 weights=pattern:biased_ramp")->digest,
+            16409931714151766245ULL);
 }
 
 TEST(WeightRecipe, ValuesAreExactInBfloat16AndInFloat16) {
@@ -142,7 +144,8 @@ double sensitivity(const std::string& line, int back) {
 
 TEST(WeightRecipe, EarlierTokensAndPositionsMoveTheLogits) {
   for (const std::string recipe : {"seed:0", "seed:1", "seed:2", "pattern:ramp", "pattern:biased_ramp"}) {
-    for (const std::string sizes : {"layers=1 heads=1 width=4 vocab=4", "layers=1 heads=2 width=4 vocab=2", "layers=2 heads=2 width=8 vocab=16", "layers=3 heads=4 width=16 vocab=32"}) {
+    for (const std::string sizes : {"layers=1 heads=1 width=4 vocab=4", "layers=1 heads=2 width=4 vocab=2",
+                                    "layers=2 heads=2 width=8 vocab=16", "layers=3 heads=4 width=16 vocab=32"}) {
       const std::string line = "gpt2 " + sizes + " context=8 weights=" + recipe;
       for (const int back : {1, 3, 5}) EXPECT_GT(sensitivity(line, back), 0.5) << line << ", " << back << " back";
       EXPECT_GT(sensitivity(line, 0), 0.5) << line;
