@@ -19,7 +19,7 @@ namespace cachet {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 16;
-constexpr std::size_t kNoiseBytes = 4096;        // of a line that cannot be the protocol's, all that is ever looked at
+constexpr std::size_t kNoiseBytes = 4096;  // of a line that cannot be the protocol's, all that is ever looked at
 constexpr std::size_t kStderrBytes = 8192;
 constexpr auto kEndGrace = std::chrono::seconds(10);  // for SIGKILL to take effect; longer only in the kernel's own waits
 
@@ -77,7 +77,9 @@ std::string describe(const GuardWord& word) {
 /// Length of the well-formed UTF-8 sequence at s, 0 when there is none (Unicode, table 3-7).
 std::size_t utf8_length(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) { return i < s.size() && byte(i) >= low && byte(i) <= high; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return i < s.size() && byte(i) >= low && byte(i) <= high;
+  };
   const unsigned first = byte(0);
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
@@ -268,8 +270,7 @@ void Child::end() {
     if (status_ >= 0) poll_once(deadline);
   }
   if (status_ >= 0) ::kill(guard_, SIGKILL);
-  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {}
   guard_ = -1;
   for (int before = -1; err_ >= 0 && before != 0;) {  // what was said before the end, and not more than the pipe holds
     const std::size_t size = errors_.size() + errors_dropped_;
@@ -282,7 +283,8 @@ void Child::end() {
 
 std::string Child::stderr_tail() const {
   std::string_view tail = errors_;
-  for (int i = 0; errors_dropped_ > 0 && i < 3 && !tail.empty() && (static_cast<unsigned char>(tail[0]) & 0xC0) == 0x80; ++i) tail.remove_prefix(1);
+  for (int i = 0; errors_dropped_ > 0 && i < 3 && !tail.empty() && (static_cast<unsigned char>(tail[0]) & 0xC0) == 0x80; ++i)
+    tail.remove_prefix(1);
   const std::string text = printable(tail);
   return errors_dropped_ > 0 ? "(" + std::to_string(errors_dropped_) + " bytes before)\n" + text : text;
 }

@@ -60,7 +60,7 @@ class Child {
  private:
   Child() = default;
   void write_queued();
-  bool read_output();   ///< true when something was read
+  bool read_output();  ///< true when something was read
   void read_errors();
   void read_status();
   void poll_once(Clock::time_point deadline);
@@ -72,9 +72,9 @@ class Child {
   std::size_t line_bound_ = 0;
   std::string queued_;
   std::size_t written_ = 0;
-  std::string output_;                 ///< read and not yet handed out
-  std::size_t begin_ = 0;              ///< of the next line in output_
-  std::size_t scanned_ = 0;            ///< no newline before that
+  std::string output_;       ///< read and not yet handed out
+  std::size_t begin_ = 0;    ///< of the next line in output_
+  std::size_t scanned_ = 0;  ///< no newline before that
   std::string errors_;
   std::size_t errors_dropped_ = 0;
   std::string how_it_ended_;

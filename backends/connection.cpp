@@ -6,10 +6,10 @@
 namespace cachet {
 namespace {
 
-constexpr std::size_t kShownBytes = 120;                    // of a malformed line
-constexpr auto kExitGrace = std::chrono::seconds(2);        // between the end of its output and its exit
+constexpr std::size_t kShownBytes = 120;              // of a malformed line
+constexpr auto kExitGrace = std::chrono::seconds(2);  // between the end of its output and its exit
 constexpr auto kShutdownGrace = std::chrono::seconds(2);
-constexpr std::size_t kBytesAValue = 3 * sizeof(Json);      // of a parsed list's element, with what growing a list wastes
+constexpr std::size_t kBytesAValue = 3 * sizeof(Json);  // of a parsed list's element, with what growing a list wastes
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e8)));
@@ -59,11 +59,15 @@ Answer Connection::ask(const std::string& method, Json params, double seconds, c
         if (std::optional<Answer> answer = take(line, on_step)) return std::move(*answer);
         deadline = after(seconds);
         break;
-      case Child::Arrival::kTooLong: return broken_answer(garbage(line.front() == '{' ? "a line that is too long" : "a line that is not the protocol's", line));
-      case Child::Arrival::kEnd: return broken_answer(ended(line));
+      case Child::Arrival::kTooLong:
+        return broken_answer(
+            garbage(line.front() == '{' ? "a line that is too long" : "a line that is not the protocol's", line));
+      case Child::Arrival::kEnd:
+        return broken_answer(ended(line));
       case Child::Arrival::kTimeout:
         if (!child_->how_it_ended().empty()) return broken_answer(ended(line));
-        return broken_answer(broken(Broken::How::kTimeout, fmt::format("no answer within {:g} s", seconds) + (line.empty() ? "" : ", but half a line: " + shown(line))));
+        return broken_answer(broken(Broken::How::kTimeout, fmt::format("no answer within {:g} s", seconds) +
+                                                               (line.empty() ? "" : ", but half a line: " + shown(line))));
     }
   }
 }
@@ -92,7 +96,8 @@ std::optional<Answer> Connection::take(std::string_view line, const OnStep& on_s
   if (!message->is_object()) return broken_answer(garbage("a line that is no JSON-RPC message", line));
   if (message->value("jsonrpc", Json()) != "2.0") return broken_answer(garbage("a message without \"jsonrpc\": \"2.0\"", line));
   if (!message->contains("method")) return take_answer(*message, line);
-  if (!on_step || (*message)["method"] != "step" || message->contains("id")) return broken_answer(garbage("an unexpected notification", line));
+  if (!on_step || (*message)["method"] != "step" || message->contains("id"))
+    return broken_answer(garbage("an unexpected notification", line));
   const auto params = message->find("params");
   const std::optional<std::string> wrong = params == message->end() ? "no params" : on_step(*params);
   if (wrong) return broken_answer(garbage("a malformed step notification (" + printable(*wrong) + ")", line));
@@ -104,8 +109,10 @@ Answer Connection::take_answer(const Json& message, std::string_view line) {
   const auto error = message.find("error");
   const auto result = message.find("result");
   const bool unread = id.is_null() && error != message.end();  // JSON-RPC: the request could not even be read
-  if (!unread && !(id.is_number_integer() && id == id_)) return broken_answer(garbage(fmt::format("an answer with another id than {}", id_), line));
-  if ((error == message.end()) == (result == message.end())) return broken_answer(garbage("an answer without one of result and error", line));
+  if (!unread && !(id.is_number_integer() && id == id_))
+    return broken_answer(garbage(fmt::format("an answer with another id than {}", id_), line));
+  if ((error == message.end()) == (result == message.end()))
+    return broken_answer(garbage("an answer without one of result and error", line));
   Answer answer;
   if (error == message.end()) {
     answer.result = *result;

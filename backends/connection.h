@@ -13,7 +13,10 @@
 namespace cachet {
 
 struct Answer {
-  struct RpcError { std::int64_t code; std::string message; };
+  struct RpcError {
+    std::int64_t code;
+    std::string message;
+  };
   Json result;
   std::optional<RpcError> error;
   std::optional<Broken> broken;  ///< the child is gone then; `step` is not set

@@ -17,8 +17,8 @@
 namespace cachet {
 namespace {
 
-constexpr int kFirstOther = 3;   // descriptors below are the standard streams
-constexpr int kRescanMs = 20;    // between looks at /proc while something is dying
+constexpr int kFirstOther = 3;  // descriptors below are the standard streams
+constexpr int kRescanMs = 20;   // between looks at /proc while something is dying
 
 void say(int status, int kind, int value) {
   const GuardWord word{kind, value};
@@ -124,8 +124,7 @@ void watch(const GuardPipes& pipes, int signals, pid_t command) {
     pollfd ready[2] = {{pipes.control, POLLIN, 0}, {signals, POLLIN, 0}};
     ::poll(ready, 2, -1);
     signalfd_siginfo drained;
-    while (::read(signals, &drained, sizeof drained) > 0) {
-    }
+    while (::read(signals, &drained, sizeof drained) > 0) {}
     for (;;) {
       siginfo_t info = {};
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
@@ -149,8 +148,7 @@ void end_everything(int signals, pid_t command) {
     pollfd ready = {signals, POLLIN, 0};
     ::poll(&ready, 1, kRescanMs);
     signalfd_siginfo drained;
-    while (::read(signals, &drained, sizeof drained) > 0) {
-    }
+    while (::read(signals, &drained, sizeof drained) > 0) {}
   }
 }
 

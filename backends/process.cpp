@@ -83,7 +83,9 @@ std::optional<Broken> breakage(Connection& connection, const std::string& method
   return std::nullopt;
 }
 
-std::string text_of(const Broken& broken) { return broken.message + (broken.evidence.empty() ? "" : "; its standard error ends:\n" + broken.evidence); }
+std::string text_of(const Broken& broken) {
+  return broken.message + (broken.evidence.empty() ? "" : "; its standard error ends:\n" + broken.evidence);
+}
 
 /// A new process, initialised.
 std::optional<Broken> start(Shared& shared, Description& description) {
@@ -91,9 +93,11 @@ std::optional<Broken> start(Shared& shared, Description& description) {
   Result<std::unique_ptr<Connection>> started = Connection::start(shared.argv, shared.options);
   if (!started) return Broken{Broken::How::kBroken, -1, to_string(started.error()), ""};
   std::unique_ptr<Connection> connection = std::move(*started);
-  const Answer answer = connection->ask("initialize", {{"protocol", 1}, {"suite", shared.options.suite}}, shared.options.initialize_s);
+  const Answer answer =
+      connection->ask("initialize", {{"protocol", 1}, {"suite", shared.options.suite}}, shared.options.initialize_s);
   if (auto broken = breakage(*connection, "initialize", answer)) return broken;
-  if (answer.result.value("protocol", Json()) != 1) return connection->broken(Broken::How::kBroken, "initialize: protocol is not 1, the version asked for");
+  if (answer.result.value("protocol", Json()) != 1)
+    return connection->broken(Broken::How::kBroken, "initialize: protocol is not 1, the version asked for");
   Result<Description> described = description_from_json(answer.result);
   if (!described) return connection->broken(Broken::How::kGarbage, "initialize: " + printable(to_string(described.error())));
   description = std::move(*described);
@@ -111,7 +115,10 @@ const Configuration* find(const Description& description, const std::string& nam
 class ProcessLife final : public Life {
  public:
   ProcessLife(std::shared_ptr<Shared> shared, std::string configuration, std::optional<Broken> over)
-      : shared_(std::move(shared)), configuration_(std::move(configuration)), generation_(shared_->generation), over_(std::move(over)) {}
+      : shared_(std::move(shared)),
+        configuration_(std::move(configuration)),
+        generation_(shared_->generation),
+        over_(std::move(over)) {}
 
   LoadOutcome load(const std::string& handle, const ModelPtr& model) override {
     LoadOutcome outcome;
@@ -122,14 +129,16 @@ class ProcessLife final : public Life {
       outcome.broken = end({Broken::How::kBroken, -1, "cannot export the model: " + to_string(path.error()), ""});
       return outcome;
     }
-    const Json params = {{"configuration", configuration_}, {"model", {{"directory", *path}, {"spec", spec_to_json(model->spec)}}}};
+    const Json params = {{"configuration", configuration_},
+                         {"model", {{"directory", *path}, {"spec", spec_to_json(model->spec)}}}};
     const Answer answer = connection().ask("load", params, shared_->options.load_s);
     if (answer.error && answer.error->code == kModelRefused) {
       outcome.refusal = answer.error->message;
     } else if (auto broken = breakage(connection(), "load", answer)) {
       outcome.broken = end(*broken);
     } else if (!answer.result.contains("model") || !answer.result["model"].is_string()) {
-      outcome.broken = end(connection().broken(Broken::How::kGarbage, "load: a result without a handle: " + printable(dump(answer.result).substr(0, 120))));
+      outcome.broken = end(connection().broken(
+          Broken::How::kGarbage, "load: a result without a handle: " + printable(dump(answer.result).substr(0, 120))));
     } else {
       handles_[handle] = answer.result["model"].get<std::string>();
       outcome.ok = true;
@@ -156,7 +165,8 @@ class ProcessLife final : public Life {
   }
 
  private:
-  std::optional<Broken> run_to_the_end(const std::string& handle, const std::vector<Step>& steps, const StepSink& sink, std::vector<Report>& reports) {
+  std::optional<Broken> run_to_the_end(const std::string& handle, const std::vector<Step>& steps, const StepSink& sink,
+                                       std::vector<Report>& reports) {
     Json trace = Json::array();
     for (const Step& step : steps) trace.push_back(step_to_json(step));
     Json params = {{"model", handles_[handle]}};
@@ -165,7 +175,8 @@ class ProcessLife final : public Life {
       if (reports.size() == steps.size()) return fmt::format("one more than the {} steps", steps.size());
       Result<Report> report = report_from_json(given);
       if (!report) return to_string(report.error());
-      if (report->index != static_cast<int>(reports.size())) return fmt::format("index {} where {} was due", report->index, reports.size());
+      if (report->index != static_cast<int>(reports.size()))
+        return fmt::format("index {} where {} was due", report->index, reports.size());
       reports.push_back(std::move(*report));
       if (sink) sink(reports.back());
       return std::nullopt;
@@ -174,14 +185,16 @@ class ProcessLife final : public Life {
     if (auto broken = breakage(connection(), "run", answer)) return end(*broken);
     const Json count = answer.result.value("steps", Json());
     if (reports.size() != steps.size() || !count.is_number_integer() || count != steps.size())
-      return end(connection().broken(Broken::How::kGarbage, fmt::format("answered {} to a run of {} steps after {} step notifications",
-                                                                         printable(dump(answer.result).substr(0, 120)), steps.size(), reports.size())));
+      return end(connection().broken(Broken::How::kGarbage,
+                                     fmt::format("answered {} to a run of {} steps after {} step notifications",
+                                                 printable(dump(answer.result).substr(0, 120)), steps.size(), reports.size())));
     return std::nullopt;
   }
 
   /// Why no call can be made, if so.
   std::optional<Broken> ended(const std::string* handle = nullptr) {
-    if (!over_ && generation_ != shared_->generation) over_ = Broken{Broken::How::kBroken, -1, "the life is over: a new one began", ""};
+    if (!over_ && generation_ != shared_->generation)
+      over_ = Broken{Broken::How::kBroken, -1, "the life is over: a new one began", ""};
     if (!over_ && handle != nullptr && handles_.count(*handle) == 0)
       return end({Broken::How::kBroken, -1, "no model is loaded as \"" + *handle + "\"", ""});
     return over_;
@@ -230,7 +243,8 @@ class ProcessBackend final : public Backend {
     if (shared_->connection) return std::nullopt;
     Description again;
     if (auto broken = start(*shared_, again)) return broken;
-    if (description_to_json(again)["configurations"] == description_to_json(shared_->description)["configurations"]) return std::nullopt;
+    if (description_to_json(again)["configurations"] == description_to_json(shared_->description)["configurations"])
+      return std::nullopt;
     return shared_->connection->broken(Broken::How::kBroken, "a new process describes other configurations than the first");
   }
 

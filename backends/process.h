@@ -12,12 +12,12 @@
 namespace cachet {
 
 struct ProcessOptions {
-  double initialize_s = 120;  ///< to start and answer `initialize`, or `restart`
-  double load_s = 120;        ///< for a `load` or `unload`
-  double step_s = 20;         ///< for each step, and for the end of a run after its last step
-  std::size_t line_bound = std::size_t{256} << 20;   ///< bytes in one line from the child
-  std::size_t memory_bound = std::size_t{2} << 30;   ///< bytes that one line may come to when parsed
-  std::string suite = "cachet 0.1.0";                ///< told to the backend
+  double initialize_s = 120;                        ///< to start and answer `initialize`, or `restart`
+  double load_s = 120;                              ///< for a `load` or `unload`
+  double step_s = 20;                               ///< for each step, and for the end of a run after its last step
+  std::size_t line_bound = std::size_t{256} << 20;  ///< bytes in one line from the child
+  std::size_t memory_bound = std::size_t{2} << 30;  ///< bytes that one line may come to when parsed
+  std::string suite = "cachet 0.1.0";               ///< told to the backend
 };
 
 /// Starts argv (nonempty) and initialises it; an Error says why that failed, with the end of its standard error. Models are

@@ -14,7 +14,10 @@ using Generation = std::shared_ptr<std::uint64_t>;
 class InProcessLife final : public Life {
  public:
   InProcessLife(std::string configuration, EngineFactory factory, Generation current)
-      : configuration_(std::move(configuration)), factory_(std::move(factory)), current_(std::move(current)), generation_(*current_) {}
+      : configuration_(std::move(configuration)),
+        factory_(std::move(factory)),
+        current_(std::move(current)),
+        generation_(*current_) {}
 
   LoadOutcome load(const std::string& handle, const ModelPtr& model) override {
     LoadOutcome outcome;
@@ -34,16 +37,18 @@ class InProcessLife final : public Life {
 
   RunRecord run_streaming(const std::string& handle, const std::vector<Step>& steps, const StepSink& sink) override {
     RunRecord record;
-    record.broken = guarded([&] {
-      Engine& engine = *engines_.at(handle);
-      for (const Step& step : steps) {
-        Report report = execute_step(engine, step);
-        report.index = static_cast<int>(record.reports.size());
-        record.reports.push_back(std::move(report));
-        if (sink) sink(record.reports.back());
-      }
-      engine.end_run();
-    }, handle);
+    record.broken = guarded(
+        [&] {
+          Engine& engine = *engines_.at(handle);
+          for (const Step& step : steps) {
+            Report report = execute_step(engine, step);
+            report.index = static_cast<int>(record.reports.size());
+            record.reports.push_back(std::move(report));
+            if (sink) sink(record.reports.back());
+          }
+          engine.end_run();
+        },
+        handle);
     if (record.broken) record.broken->step = static_cast<int>(record.reports.size());
     return record;
   }
@@ -81,7 +86,8 @@ class InProcessLife final : public Life {
 
 class InProcessBackend final : public Backend {
  public:
-  InProcessBackend(Description description, EngineFactory factory) : description_(std::move(description)), factory_(std::move(factory)) {}
+  InProcessBackend(Description description, EngineFactory factory)
+      : description_(std::move(description)), factory_(std::move(factory)) {}
 
   const Description& describe() const override { return description_; }
 

@@ -65,7 +65,8 @@ class Server {
     if (!request.is_object()) return fail(nullptr, Failure{kRequest, "expected one JSON-RPC 2.0 request object a line"});
     const Json id = request.value("id", Json());
     const auto method = request.find("method");
-    if (!(id.is_null() || id.is_string() || id.is_number())) return fail(nullptr, Failure{kRequest, "id: expected text, a number or null"});
+    if (!(id.is_null() || id.is_string() || id.is_number()))
+      return fail(nullptr, Failure{kRequest, "id: expected text, a number or null"});
     if (request.value("jsonrpc", Json()) != "2.0") return fail(id, Failure{kRequest, "jsonrpc: expected \"2.0\""});
     if (method == request.end() || !method->is_string()) return fail(id, Failure{kRequest, "method: expected text"});
     if (!request.contains("id")) return true;  // a notification is never answered

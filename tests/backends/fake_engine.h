@@ -33,7 +33,9 @@ class FakeEngine final : public Engine {
       report.kind = "RuntimeError";
       report.message = "line 1\nline 2 \"quoted\" \xC3\xA9";
     } else if (const auto* length = std::get_if<Length>(&step)) {
-      report.lengths = LengthReport{true, {IntegerValue{lengths_[length->session]}, RealValue{1}, ArrayValue{"int64", {1}, {3}, "cpu"}, TextValue{"3"}, NoneValue{}}};
+      report.lengths = LengthReport{true,
+                                    {IntegerValue{lengths_[length->session]}, RealValue{1}, ArrayValue{"int64", {1}, {3}, "cpu"},
+                                     TextValue{"3"}, NoneValue{}}};
     } else {
       return refused("unsupported", std::string("no ") + op_name(step));
     }
@@ -80,10 +82,11 @@ inline std::unique_ptr<Backend> make_fake_backend() {
   Configuration picky = configuration;
   picky.name = "picky";
   Description description{"fake", "1", {{"device", "none"}}, {configuration, picky}};
-  return make_in_process_backend(description, [](const std::string& name, const ModelPtr& model) -> Result<std::unique_ptr<Engine>> {
-    if (name == "picky" && model->spec.layers > 1) return Error{"", 0, "one layer at most"};
-    return std::unique_ptr<Engine>(std::make_unique<FakeEngine>(model));
-  });
+  return make_in_process_backend(description,
+                                 [](const std::string& name, const ModelPtr& model) -> Result<std::unique_ptr<Engine>> {
+                                   if (name == "picky" && model->spec.layers > 1) return Error{"", 0, "one layer at most"};
+                                   return std::unique_ptr<Engine>(std::make_unique<FakeEngine>(model));
+                                 });
 }
 
 }  // namespace cachet::testing

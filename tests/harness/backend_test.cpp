@@ -46,11 +46,13 @@ class InProcessBackend : public ::testing::Test {
   InProcessBackend() {
     Configuration configuration;
     configuration.name = "c";
-    backend_ = make_in_process_backend({"logging", "1", {}, {configuration}}, [this](const std::string& name, const ModelPtr& model) -> Result<std::unique_ptr<Engine>> {
-      if (model->spec.layers == 2) return Error{"", 0, "one layer at most"};
-      if (model->spec.layers == 3) throw std::runtime_error("no memory");
-      return std::unique_ptr<Engine>(std::make_unique<LoggingEngine>(name + std::to_string(engines_++), log_));
-    });
+    backend_ = make_in_process_backend(
+        {"logging", "1", {}, {configuration}},
+        [this](const std::string& name, const ModelPtr& model) -> Result<std::unique_ptr<Engine>> {
+          if (model->spec.layers == 2) return Error{"", 0, "one layer at most"};
+          if (model->spec.layers == 3) throw std::runtime_error("no memory");
+          return std::unique_ptr<Engine>(std::make_unique<LoggingEngine>(name + std::to_string(engines_++), log_));
+        });
   }
 
   static ModelPtr model(int layers = 1) {
@@ -91,15 +93,17 @@ TEST_F(InProcessBackend, EndsEachRunAndNothingElse) {
 TEST_F(InProcessBackend, StreamsEachReportBeforeTheNextStep) {
   const auto life = backend_->begin("c");
   ASSERT_TRUE(life->load("m", model()).ok);
-  life->run_streaming("m", {Length{"a"}, Reset{"a"}}, [this](const Report& report) { log_->push_back("report " + std::to_string(report.index)); });
+  life->run_streaming("m", {Length{"a"}, Reset{"a"}},
+                      [this](const Report& report) { log_->push_back("report " + std::to_string(report.index)); });
   EXPECT_THAT(*log_, ElementsAre("c0 length", "report 0", "c0 reset", "report 1", "c0 end"));
 }
 
 TEST_F(InProcessBackend, ExecutesARawStepAsWhatItSpells) {
   const auto life = backend_->begin("c");
   ASSERT_TRUE(life->load("m", model()).ok);
-  const RunRecord record = life->run("m", {Raw{R"({"op":"length","session":"a"})"}, Raw{R"({"op":"fly"})"}, Raw{R"({"op":"length"})"}, Raw{R"({"op":"length","session":"a","loud":1})"},
-                                           Raw{"[]"}, Raw{"{"}, Raw{R"({"op":"raw"})"}, Length{"a"}});
+  const RunRecord record = life->run(
+      "m", {Raw{R"({"op":"length","session":"a"})"}, Raw{R"({"op":"fly"})"}, Raw{R"({"op":"length"})"},
+            Raw{R"({"op":"length","session":"a","loud":1})"}, Raw{"[]"}, Raw{"{"}, Raw{R"({"op":"raw"})"}, Length{"a"}});
   ASSERT_FALSE(record.broken);
   std::vector<std::string> kinds;
   for (const Report& report : record.reports) kinds.push_back(report.status == Status::kRefused ? report.kind : "ok");
@@ -161,7 +165,8 @@ ModelSpec spec_of_layers(int layers) {
 }
 
 TEST_F(InProcessBackend, ExecuteKeepsARecordOfEachRun) {
-  const Trace trace{{Load{"m", spec_of_layers(1)}, RunEvent{"m", {Length{"a"}}}, RunEvent{"m", {Length{"a"}, Reset{"a"}}}, Unload{"m"}}};
+  const Trace trace{
+      {Load{"m", spec_of_layers(1)}, RunEvent{"m", {Length{"a"}}}, RunEvent{"m", {Length{"a"}, Reset{"a"}}}, Unload{"m"}}};
   const auto life = backend_->begin("c");
   const Transcript transcript = execute(trace, *life);
   EXPECT_TRUE(transcript.complete());
@@ -172,7 +177,8 @@ TEST_F(InProcessBackend, ExecuteKeepsARecordOfEachRun) {
 }
 
 TEST_F(InProcessBackend, ExecuteStopsWhereATraceBreaks) {
-  const Trace trace{{Load{"m", spec_of_layers(1)}, RunEvent{"m", {Length{"a"}}}, RunEvent{"m", {Length{"a"}, Recompile{}}}, RunEvent{"m", {Reset{"a"}}}}};
+  const Trace trace{{Load{"m", spec_of_layers(1)}, RunEvent{"m", {Length{"a"}}}, RunEvent{"m", {Length{"a"}, Recompile{}}},
+                     RunEvent{"m", {Reset{"a"}}}}};
   const auto life = backend_->begin("c");
   const Transcript transcript = execute(trace, *life);
   ASSERT_TRUE(transcript.broken);

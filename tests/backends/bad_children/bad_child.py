@@ -267,7 +267,8 @@ class Child:
         if what == "no_configurations":
             return {"protocol": 1, "name": "bad", "version": "1", "engine": {}, "configurations": []}
         if what == "protocol_2":
-            return {"protocol": 2, "name": "bad", "version": "1", "engine": {}, "configurations": [{"name": "c", "capabilities": ["append"], "declarations": {}}]}
+            configuration = {"name": "c", "capabilities": ["append"], "declarations": {}}
+            return {"protocol": 2, "name": "bad", "version": "1", "engine": {}, "configurations": [configuration]}
         if what:
             self.misbehave(what, 0)
         capabilities = ["append"] + (["restart"] if "--restart" in self.options else [])
