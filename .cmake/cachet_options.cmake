@@ -13,6 +13,7 @@ target_compile_options(cachet_options INTERFACE -Wall -Wextra -Wpedantic -Wshado
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns of "a" + std::string (GCC bug 105651)
                        -ffp-contract=off $<$<BOOL:${CACHET_WERROR}>:-Werror>)
 if(CACHET_SANITIZE)
-  target_compile_options(cachet_options INTERFACE -fsanitize=${CACHET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_compile_options(cachet_options INTERFACE -fsanitize=${CACHET_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer -g1)
   target_link_options(cachet_options INTERFACE -fsanitize=${CACHET_SANITIZE})
 endif()

@@ -20,9 +20,9 @@ namespace cachet {
 struct Declarations {
   std::optional<NumericClass> numeric;
   std::vector<std::string> undefined_calls;
-  std::optional<std::string> reuse;             ///< "library" or "caller"
-  std::optional<std::string> context;           ///< "refuse", "extrapolate", "undefined"
-  std::optional<std::string> length_counts;     ///< "tokens" (default) or "positions"
+  std::optional<std::string> reuse;          ///< "library" or "caller"
+  std::optional<std::string> context;        ///< "refuse", "extrapolate", "undefined"
+  std::optional<std::string> length_counts;  ///< "tokens" (default) or "positions"
   std::optional<double> drift;
   std::vector<std::string> bitwise;
   std::vector<std::string> architectures;
@@ -36,7 +36,7 @@ struct Declarations {
   bool rotated_keys_stay = false;
   std::optional<bool> last_token_cached;
   bool pads_after_stop = false;
-  std::optional<std::string> overflow;          ///< "refuse", "stop", "slide"
+  std::optional<std::string> overflow;  ///< "refuse", "stop", "slide"
   std::optional<bool> window_counts_current;
   std::map<std::string, int> compile_budget;
   std::optional<double> load_cost_s, step_cost_s;
@@ -53,8 +53,8 @@ struct Configuration {
 struct Description {
   std::string name;
   std::string version;
-  std::map<std::string, std::string> engine;   ///< free text: engine version, device ...
-  std::vector<Configuration> configurations;   ///< at least one
+  std::map<std::string, std::string> engine;  ///< free text: engine version, device ...
+  std::vector<Configuration> configurations;  ///< at least one
 };
 
 /// How a request ended when it did not end with an answer. Step index: the step that was being executed, -1 outside runs.
@@ -74,7 +74,7 @@ struct RunRecord {
 
 struct LoadOutcome {
   bool ok = false;
-  std::string refusal;           ///< the reason, when the backend refused the model
+  std::string refusal;  ///< the reason, when the backend refused the model
   std::optional<Broken> broken;
 };
 

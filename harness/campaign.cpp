@@ -46,22 +46,25 @@ void add(LawTally& tally, const Verdict& verdict) {
 /// Everything a campaign's workers share and never change.
 struct Plan {
   const Subject& subject;
-  const std::vector<Property>& laws;         // of the suite, as restricted
-  std::vector<const Property*> generated;    // those whose needs are met: round robin
+  const std::vector<Property>& laws;       // of the suite, as restricted
+  std::vector<const Property*> generated;  // those whose needs are met: round robin
   const CampaignOptions& options;
 
   std::int64_t chunks() const { return generated.empty() ? 0 : (options.cases + kChunk - 1) / kChunk; }
 };
 
 std::vector<ModelPtr> pool_of(const Plan& plan, std::int64_t chunk, std::vector<std::string>& errors) {
-  const std::vector<ModelSpec> specs = plan.options.models.empty()
-      ? model_pool(hash_seed(plan.options.seed, "models", static_cast<std::uint64_t>(chunk)), plan.subject.configuration)
-      : plan.options.models;
+  const std::vector<ModelSpec> specs =
+      plan.options.models.empty()
+          ? model_pool(hash_seed(plan.options.seed, "models", static_cast<std::uint64_t>(chunk)), plan.subject.configuration)
+          : plan.options.models;
   std::vector<ModelPtr> out;
   for (const ModelSpec& spec : specs) {
     Result<ModelPtr> model = load_model(spec);
-    if (model) out.push_back(*model);
-    else errors.push_back(to_string(model.error()));
+    if (model)
+      out.push_back(*model);
+    else
+      errors.push_back(to_string(model.error()));
   }
   return out;
 }
@@ -76,7 +79,8 @@ void judge_case(const Plan& plan, Judge& judge, std::int64_t number, const std::
   bool failed = false;
   for (Judgement& j : judge.judge(value)) {
     add(out.laws[j.law], j.verdict);
-    if (const auto* error = std::get_if<HarnessError>(&j.verdict)) out.harness_errors.push_back("case " + std::to_string(number) + ": " + error->message);
+    if (const auto* error = std::get_if<HarnessError>(&j.verdict))
+      out.harness_errors.push_back("case " + std::to_string(number) + ": " + error->message);
     if (!is_failure(j.verdict)) continue;
     failed = true;
     std::vector<Failure>& failing = out.failing[signature_of(j.law, j.verdict)];
@@ -93,7 +97,8 @@ ChunkResult run_chunk(const Plan& plan, Judge& judge, std::int64_t chunk) {
   const std::int64_t end = std::min((chunk + 1) * kChunk, plan.options.cases);
   for (std::int64_t number = chunk * kChunk; number < end && !pool.empty(); ++number) judge_case(plan, judge, number, pool, out);
   for (auto& [signature, failing] : out.failing)  // only the lowest can be shrunk: the others need no case any more
-    for (std::size_t i = static_cast<std::size_t>(plan.options.per_signature); i < failing.size(); ++i) failing[i] = {failing[i].number, failing[i].seed, {}, {}, {}};
+    for (std::size_t i = static_cast<std::size_t>(plan.options.per_signature); i < failing.size(); ++i)
+      failing[i] = {failing[i].number, failing[i].seed, {}, {}, {}};
   out.done = true;
   return out;
 }
@@ -103,7 +108,9 @@ class Ledger {
  public:
   Ledger(const Plan& plan, const ProgressSink& progress, const std::atomic<bool>* stop)
       : plan_(plan), progress_(progress), stop_(stop), deadline_(std::chrono::steady_clock::now()) {
-    if (plan.options.seconds) deadline_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(*plan.options.seconds));
+    if (plan.options.seconds)
+      deadline_ +=
+          std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(*plan.options.seconds));
     for (std::int64_t chunk = plan.options.shard; chunk < plan.chunks(); chunk += plan.options.shards) chunks_.push_back(chunk);
     results_.resize(chunks_.size());
   }
@@ -137,7 +144,9 @@ class Ledger {
     if (enough_) results_.resize(counted_);
     return std::move(results_);
   }
-  std::int64_t cases() const { return std::min<std::int64_t>(static_cast<std::int64_t>(chunks_.size()) * kChunk, plan_.options.cases); }
+  std::int64_t cases() const {
+    return std::min<std::int64_t>(static_cast<std::int64_t>(chunks_.size()) * kChunk, plan_.options.cases);
+  }
 
  private:
   bool is_enough() const {
@@ -177,7 +186,8 @@ void merge(LawTally& into, const LawTally& from) {
 }
 
 /// Sums the chunks in order and keeps the lowest failures of each signature.
-std::vector<std::pair<Finding, std::vector<Event>>> collect(std::vector<ChunkResult> chunks, int per_signature, CampaignResult& out) {
+std::vector<std::pair<Finding, std::vector<Event>>> collect(std::vector<ChunkResult> chunks, int per_signature,
+                                                            CampaignResult& out) {
   std::map<Signature, std::vector<Failure>> lowest;
   std::map<Signature, std::int64_t> counts;
   constexpr std::size_t kMostErrors = 20;
@@ -205,7 +215,8 @@ std::vector<std::pair<Finding, std::vector<Event>>> collect(std::vector<ChunkRes
       finding.verdict = std::move(failure.verdict);
       found.emplace_back(std::move(finding), std::move(failure.prefix));
     }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first.case_number < b.first.case_number; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first.case_number < b.first.case_number; });
   return found;
 }
 
@@ -234,8 +245,10 @@ CampaignResult run_campaign(const Subject& subject, const std::vector<Property>&
     if (options.laws.empty() || std::count(options.laws.begin(), options.laws.end(), law.name) > 0) suite.push_back(law);
   Plan plan{subject, suite, {}, options};
   for (const Property& law : suite) {
-    if (const auto reason = missing_need(law, subject.configuration)) out.unsupported[law.name] = *reason;
-    else plan.generated.push_back(&law);
+    if (const auto reason = missing_need(law, subject.configuration))
+      out.unsupported[law.name] = *reason;
+    else
+      plan.generated.push_back(&law);
   }
 
   Ledger ledger(plan, progress, stop);
@@ -265,7 +278,8 @@ CampaignResult run_campaign(const Subject& subject, const std::vector<Property>&
     for (std::size_t i = 0; judge != nullptr && !ledger.stopped() && (i = next_finding++) < found.size();) {
       if (progress) {
         const std::lock_guard lock(reporting);
-        progress({subject.name, out.cases, ledger.cases(), out.failures, (options.shrink_findings ? "shrinking " : "confirming ") + to_string(found[i].first.signature)});
+        progress({subject.name, out.cases, ledger.cases(), out.failures,
+                  (options.shrink_findings ? "shrinking " : "confirming ") + to_string(found[i].first.signature)});
       }
       examine(found[i].first, found[i].second, *judge, suite, subject.configuration, options);
     }

@@ -27,7 +27,8 @@ bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; 
 Tokens base_history(const StepView& view, int row) {
   Tokens out;
   if (view.before) out = view.before->history[static_cast<std::size_t>(row)];
-  if (const Rows* given = rows_of(*view.step)) out.insert(out.end(), (*given)[static_cast<std::size_t>(row)].begin(), (*given)[static_cast<std::size_t>(row)].end());
+  if (const Rows* given = rows_of(*view.step))
+    out.insert(out.end(), (*given)[static_cast<std::size_t>(row)].begin(), (*given)[static_cast<std::size_t>(row)].end());
   return out;
 }
 
@@ -37,10 +38,13 @@ int loop_rows(const StepView& view) {
   return given == nullptr ? 0 : static_cast<int>(given->size());
 }
 
-const char* status_word(Status status) { return status == Status::kOk ? "ok" : status == Status::kRefused ? "refused" : "failed"; }
+const char* status_word(Status status) {
+  return status == Status::kOk ? "ok" : status == Status::kRefused ? "refused" : "failed";
+}
 
 std::string describe(const Report& report) {
-  return report.status == Status::kOk ? "ok" : fmt::format("{} ({}: {})", status_word(report.status), report.kind, report.message);
+  return report.status == Status::kOk ? "ok"
+                                      : fmt::format("{} ({}: {})", status_word(report.status), report.kind, report.message);
 }
 
 /// The fed slices say whether two calls did the same work: `cached` where it is told, else the calls.
@@ -67,7 +71,8 @@ class Comparer {
   }
 
  private:
-  Verdict fail(const StepView& view, const std::string& kind, const std::string& expected, const std::string& observed, const std::string& detail) const {
+  Verdict fail(const StepView& view, const std::string& kind, const std::string& expected, const std::string& observed,
+               const std::string& detail) const {
     Verdict verdict = fail_at(view, kind, expected, observed, detail);
     Trace trace;
     trace.events.push_back(Run{"m", twin_.steps});
@@ -90,10 +95,13 @@ class Comparer {
   }
 
   Verdict pair(const StepView& a, const StepView& b) {
-    const auto settled = [](const StepView& v) { return v.judged && v.expected.demand != Demand::kUndefined && !(v.expected.demand == Demand::kRefuse && v.ok()); };
+    const auto settled = [](const StepView& v) {
+      return v.judged && v.expected.demand != Demand::kUndefined && !(v.expected.demand == Demand::kRefuse && v.ok());
+    };
     if (parted(a)) return Vacuous{"parted after a tie"};
     if (!settled(a) || !settled(b)) return Vacuous{"a step is not judged"};
-    if (a.report->status != b.report->status) return fail(a, "status", describe(*b.report) + " in the other run", describe(*a.report), "");
+    if (a.report->status != b.report->status)
+      return fail(a, "status", describe(*b.report) + " in the other run", describe(*a.report), "");
     if (!a.ok()) return Vacuous{"refused in both runs"};
     Gathered here;
     if (const Loop* loop = loop_of(*a.step); loop != nullptr && here.add(tokens(a, b, *loop))) return here.verdict("");
@@ -110,10 +118,13 @@ class Comparer {
   Verdict tokens(const StepView& a, const StepView& b, const Loop& loop) {
     const Loop* other = loop_of(*b.step);
     const int rows = loop_rows(a);
-    if (!a.report->tokens || !b.report->tokens || other == nullptr || *other != loop || loop_rows(b) != rows) return Vacuous{"tokens not observed"};
+    if (!a.report->tokens || !b.report->tokens || other == nullptr || *other != loop || loop_rows(b) != rows)
+      return Vacuous{"tokens not observed"};
     const Rows& mine = *a.report->tokens;
     const Rows& theirs = *b.report->tokens;
-    if (mine.size() != theirs.size()) return fail(a, "token_count", fmt::format("{} rows as in the other run", theirs.size()), fmt::format("{} rows", mine.size()), "");
+    if (mine.size() != theirs.size())
+      return fail(a, "token_count", fmt::format("{} rows as in the other run", theirs.size()),
+                  fmt::format("{} rows", mine.size()), "");
     Gathered here;
     for (int r = 0; r < std::min(rows, static_cast<int>(mine.size())); ++r)
       if (here.add(token_row(a, b, r))) break;
@@ -133,13 +144,15 @@ class Comparer {
     const bool exact = bitwise(a, b);
     const bool comparable = exact || lab_.has_reference() || lab_.configuration().declarations.drift.has_value();
     if (!comparable) return Vacuous{"neither reference nor drift nor bits are declared"};
-    if (at == mine.end() || other == theirs.end()) return fail(a, "token_count", show(theirs) + " in the other run", show(mine), where);
+    if (at == mine.end() || other == theirs.end())
+      return fail(a, "token_count", show(theirs) + " in the other run", show(mine), where);
     history.insert(history.end(), mine.begin(), at);
     if (!exact) {
       const OracleRow* row = reference_row(lab_, history);
       if (row == nullptr) return part(a, where + ": no reference for its margin");
       const OracleRow choices = suppressed(*row, loop, static_cast<int>(at - mine.begin()));
-      if (judge_choice(choices, *at) != Choice::kDifferent && judge_choice(choices, *other) != Choice::kDifferent) return part(a, where);
+      if (judge_choice(choices, *at) != Choice::kDifferent && judge_choice(choices, *other) != Choice::kDifferent)
+        return part(a, where);
     }
     return fail(a, "tokens", show(theirs) + " in the other run", show(mine), where + (exact ? ", bit for bit" : ""));
   }
@@ -162,7 +175,8 @@ class Comparer {
     if (*a.step == *b.step && a.report->logits && b.report->logits) {
       const LogitsArray &x = *a.report->logits, &y = *b.report->logits;
       if (x.rows != y.rows || x.n != y.n || x.vocab != y.vocab)
-        return fail(a, "logits_shape", fmt::format("({}, {}, {}) in the other run", y.rows, y.n, y.vocab), fmt::format("({}, {}, {})", x.rows, x.n, x.vocab), "");
+        return fail(a, "logits_shape", fmt::format("({}, {}, {}) in the other run", y.rows, y.n, y.vocab),
+                    fmt::format("({}, {}, {})", x.rows, x.n, x.vocab), "");
     }
     Gathered here;
     const std::vector<AskedRow> theirs = asked_rows(b);
@@ -176,7 +190,8 @@ class Comparer {
     const std::vector<double> mine = a.report->logits->at(x.row, x.position);
     const std::vector<double> theirs = b.report->logits->at(y.row, y.position);
     const std::string where = fmt::format("row {}, after {}, relation {}", x.row, show(x.history), comparison_.relation);
-    if (mine.size() != theirs.size()) return fail(a, "logits_shape", fmt::format("{} logits", theirs.size()), fmt::format("{} logits", mine.size()), where);
+    if (mine.size() != theirs.size())
+      return fail(a, "logits_shape", fmt::format("{} logits", theirs.size()), fmt::format("{} logits", mine.size()), where);
     const bool exact = bitwise(a, b);
     const OracleRow* row = exact ? nullptr : reference_row(lab_, x.history);
     const std::optional<double> drift = lab_.configuration().declarations.drift;
@@ -185,21 +200,27 @@ class Comparer {
       const double allowed = exact ? 0 : row != nullptr ? 2 * (i < row->envelope.size() ? row->envelope[i] : 0) : *drift;
       const bool both_nan = std::isnan(mine[i]) && std::isnan(theirs[i]);  // finite rows are another law's matter
       const bool agree = same_bits(mine[i], theirs[i]) || (!exact && (both_nan || std::abs(mine[i] - theirs[i]) <= allowed));
-      if (!agree) return fail(a, "logits", fmt::format("{} in the other run", theirs[i]), fmt::format("{}", mine[i]), fmt::format("{}, logit {}: allowed {}", where, i, allowed));
+      if (!agree)
+        return fail(a, "logits", fmt::format("{} in the other run", theirs[i]), fmt::format("{}", mine[i]),
+                    fmt::format("{}, logit {}: allowed {}", where, i, allowed));
     }
     return Pass{};
   }
 
   Verdict lengths(const StepView& a, const StepView& b) {
-    if (!a.report->lengths || !b.report->lengths || !a.after || !b.after || std::holds_alternative<Complete>(*a.step)) return Vacuous{"lengths not observed"};
+    if (!a.report->lengths || !b.report->lengths || !a.after || !b.after || std::holds_alternative<Complete>(*a.step))
+      return Vacuous{"lengths not observed"};
     const ShadowSession &x = *a.after, &y = *b.after;
-    if (x.history != y.history || x.pending != y.pending || x.pending_known != y.pending_known || x.moved || y.moved) return Vacuous{"another history"};
+    if (x.history != y.history || x.pending != y.pending || x.pending_known != y.pending_known || x.moved || y.moved)
+      return Vacuous{"another history"};
     bool any = false;
     for (int r = 0; r < x.rows(); ++r) {
       const auto mine = length_of_row(*a.report->lengths, r, x.rows()), theirs = length_of_row(*b.report->lengths, r, y.rows());
       if (!mine || !theirs) continue;
       any = true;
-      if (*mine != *theirs) return fail(a, "length_value", fmt::format("{} in the other run", *theirs), fmt::format("{}", *mine), fmt::format("row {}", r));
+      if (*mine != *theirs)
+        return fail(a, "length_value", fmt::format("{} in the other run", *theirs), fmt::format("{}", *mine),
+                    fmt::format("row {}", r));
     }
     return any ? Verdict(Pass{}) : Vacuous{"lengths are no numbers"};
   }
@@ -234,7 +255,8 @@ Verdict compare_runs(Lab& lab, const Observed& main, const Observed& twin, const
   return Comparer(lab, main, twin, comparison).run();
 }
 
-Verdict fail_at(const StepView& view, const std::string& kind, const std::string& expected, const std::string& observed, const std::string& detail) {
+Verdict fail_at(const StepView& view, const std::string& kind, const std::string& expected, const std::string& observed,
+                const std::string& detail) {
   Divergence d;
   d.kind = kind;
   d.op = op_name(*view.step);
@@ -277,16 +299,19 @@ std::optional<Verdict> judge_against_reference(Lab& lab, const StepView& view, c
   const LogitsArray& logits = *view.report->logits;
   const std::string where = fmt::format("row {}, position {}, after {}", asked.row, asked.position, show(asked.history));
   if (logits.vocab != static_cast<int>(row->logits.size()))
-    return fail_at(view, "logits_shape", fmt::format("{} logits", row->logits.size()), fmt::format("{} logits", logits.vocab), where);
+    return fail_at(view, "logits_shape", fmt::format("{} logits", row->logits.size()), fmt::format("{} logits", logits.vocab),
+                   where);
   if (logits.is_absent(asked.row, asked.position)) return fail_at(view, "logits_absent", "a row", "an absent cell", where);
   const std::vector<double> observed = logits.at(asked.row, asked.position);
   const auto bad = std::find_if(observed.begin(), observed.end(), [](double x) { return !std::isfinite(x); });
-  if (bad != observed.end()) return fail_at(view, "not_finite", "finite logits", fmt::format("{} at logit {}", *bad, bad - observed.begin()), where);
+  if (bad != observed.end())
+    return fail_at(view, "not_finite", "finite logits", fmt::format("{} at logit {}", *bad, bad - observed.begin()), where);
   const RowJudgement judged = judge_row(*row, observed);
   if (judged.inside) return std::nullopt;
   const auto worst = static_cast<std::size_t>(judged.worst);
-  return fail_at(view, "logits", fmt::format("{:.9g} at logit {}", row->logits[worst], worst), fmt::format("{:.9g}", observed[worst]),
-                 fmt::format("{}: error {:.3g}, envelope {:.3g}, {:.1f} sigma", where, judged.error, row->envelope[worst], judged.ratio));
+  return fail_at(
+      view, "logits", fmt::format("{:.9g} at logit {}", row->logits[worst], worst), fmt::format("{:.9g}", observed[worst]),
+      fmt::format("{}: error {:.3g}, envelope {:.3g}, {:.1f} sigma", where, judged.error, row->envelope[worst], judged.ratio));
 }
 
 namespace {
@@ -313,31 +338,45 @@ Verdict judge_token_row(Lab& lab, const StepView& view, int r) {
       const bool known = token >= 0 && token < static_cast<Token>(choices.logits.size());
       const double margin = known ? choices.logits[a] - choices.logits[static_cast<std::size_t>(token)] : INFINITY;
       return fail_at(view, "tokens", fmt::format("{} as new token {}", a, n), show(tokens),
-                     fmt::format("{}: margin {:.3g}, a tie would need at most {:.3g}", asked, margin, known ? choices.envelope[a] + choices.envelope[static_cast<std::size_t>(token)] : 0.0));
+                     fmt::format("{}: margin {:.3g}, a tie would need at most {:.3g}", asked, margin,
+                                 known ? choices.envelope[a] + choices.envelope[static_cast<std::size_t>(token)] : 0.0));
     }
-    if (choice == Choice::kTie && !tie) tie = Tie{fmt::format("{} at step {}, {}, new token {}", op_name(*view.step), view.index, asked, n)};
+    if (choice == Choice::kTie && !tie)
+      tie = Tie{fmt::format("{} at step {}, {}, new token {}", op_name(*view.step), view.index, asked, n)};
     judged = true;
     stopped = is_stop(loop, token, n);
     history.push_back(token);
   }
   if (n < count && !stopped) return tie.value_or(judged ? Verdict(Pass{}) : Vacuous{"outside the model's context"});
-  const bool padded = d.pads_after_stop && (!d.pad_token || std::all_of(tokens.begin() + n, tokens.end(), [&](Token t) { return t == *d.pad_token; }));
-  if (n < count && !padded) return fail_at(view, "token_count", fmt::format("nothing after the stop token, the {}. new one", n), show(tokens), asked);
+  const bool padded = d.pads_after_stop &&
+                      (!d.pad_token || std::all_of(tokens.begin() + n, tokens.end(), [&](Token t) { return t == *d.pad_token; }));
+  if (n < count && !padded)
+    return fail_at(view, "token_count", fmt::format("nothing after the stop token, the {}. new one", n), show(tokens), asked);
   Fit room{loop.new_tokens, loop.new_tokens};
   if (d.overflow == "stop") {
     const auto* complete = std::get_if<Complete>(view.step);
-    const std::optional<int> slots = complete == nullptr ? std::optional<int>(view.before->capacity) : complete->capacity ? complete->capacity : d.max_capacity;
+    const std::optional<int> slots = complete == nullptr  ? std::optional<int>(view.before->capacity)
+                                     : complete->capacity ? complete->capacity
+                                                          : d.max_capacity;
     const int filled = static_cast<int>(history.size()) - n;
     if (slots) room = fit(filled, *slots, complete == nullptr ? d.last_token_cached : std::nullopt);
   }
   const int least = std::min(room.least, loop.new_tokens), most = std::min(room.most, loop.new_tokens);
   if ((n < least && !stopped) || n > most)
-    return fail_at(view, "token_count", least == most ? fmt::format("{} new tokens", most) : fmt::format("{} to {} new tokens", least, most), show(tokens), asked);
+    return fail_at(view, "token_count",
+                   least == most ? fmt::format("{} new tokens", most) : fmt::format("{} to {} new tokens", least, most),
+                   show(tokens), asked);
   if (view.report->stopped && r < static_cast<int>(view.report->stopped->size())) {
     const std::string& reason = (*view.report->stopped)[static_cast<std::size_t>(r)];
     const bool full = d.overflow == "stop" && n >= least;
-    const bool fits = (reason == "stop" && stopped) || (reason == "length" && n == loop.new_tokens) || (reason == "capacity" && full && !stopped);
-    if (!fits) return fail_at(view, "stop_reason", stopped ? "stop" : n < loop.new_tokens ? "capacity" : "length", reason, asked + ", new " + show(tokens));
+    const bool fits = (reason == "stop" && stopped) || (reason == "length" && n == loop.new_tokens) ||
+                      (reason == "capacity" && full && !stopped);
+    if (!fits)
+      return fail_at(view, "stop_reason",
+                     stopped               ? "stop"
+                     : n < loop.new_tokens ? "capacity"
+                                           : "length",
+                     reason, asked + ", new " + show(tokens));
   }
   return tie.value_or(judged ? Verdict(Pass{}) : Vacuous{"no tokens"});
 }
@@ -348,7 +387,8 @@ Verdict judge_tokens(Lab& lab, const StepView& view) {
   const Loop* loop = loop_of(*view.step);
   if (loop == nullptr || !view.ok() || !view.report->tokens) return Vacuous{"tokens not observed"};
   if (!loop->extras.empty()) return Vacuous{"not greedy"};
-  if (!view.judged || view.expected.demand != Demand::kAnswer || (view.before && view.before->moved)) return Vacuous{"the call is not judged"};
+  if (!view.judged || view.expected.demand != Demand::kAnswer || (view.before && view.before->moved))
+    return Vacuous{"the call is not judged"};
   const int rows = loop_rows(view);
   if (static_cast<int>(view.report->tokens->size()) != rows)
     return fail_at(view, "tokens_shape", fmt::format("{} rows", rows), fmt::format("{} rows", view.report->tokens->size()));

@@ -16,8 +16,8 @@ using Pairing = std::vector<std::pair<int, int>>;
 
 struct Comparison {
   Pairing pairs;
-  std::string relation;        ///< of `bitwise`: rows compare bit for bit where the backend declares it; else within the envelope
-  bool lengths = true;         ///< lengths must agree too (values; types are another law's matter)
+  std::string relation;  ///< of `bitwise`: rows compare bit for bit where the backend declares it; else within the envelope
+  bool lengths = true;   ///< lengths must agree too (values; types are another law's matter)
 };
 
 /// Statuses, tokens, rows and lengths of paired steps agree: rows within the sum of both envelopes (or `drift`, or bit for
@@ -27,7 +27,8 @@ struct Comparison {
 Verdict compare_runs(Lab& lab, const Observed& main, const Observed& twin, const Comparison& comparison);
 
 /// A Fail at a step of the main run.
-Verdict fail_at(const StepView& view, const std::string& kind, const std::string& expected, const std::string& observed, const std::string& detail = "");
+Verdict fail_at(const StepView& view, const std::string& kind, const std::string& expected, const std::string& observed,
+                const std::string& detail = "");
 
 /// The backend's answer to one asked row, judged by the reference. nullopt when it is inside the envelope.
 /// Kinds: "logits", "logits_shape" (another vocabulary), "logits_absent", "not_finite".

@@ -65,7 +65,8 @@ void examine(Finding& finding, const std::vector<Event>& prefix, Judge& judge, c
     base = with_prefix(finding.found, prefix);
     if (!confirmed(finding, base, judge, kTries, seen) && !confirmed(finding, finding.found, judge, kTries, seen)) {
       finding.found = base;
-      finding.verdict = Nondeterministic{to_string(finding.signature) + " in the campaign's life; in fresh lives: " + joined(seen)};
+      finding.verdict =
+          Nondeterministic{to_string(finding.signature) + " in the campaign's life; in fresh lives: " + joined(seen)};
       finding.signature = signature_of(base.law, finding.verdict);
       return;
     }

@@ -16,9 +16,9 @@ std::vector<ModelSpec> model_pool(std::uint64_t seed, const Configuration& confi
 
 struct Request {
   const Property* law = nullptr;
-  std::string subject;                 ///< goes into the case's header
+  std::string subject;  ///< goes into the case's header
   const Configuration* configuration = nullptr;
-  std::vector<ModelPtr> pool;          ///< nonempty
+  std::vector<ModelPtr> pool;  ///< nonempty
   std::uint64_t seed = 0;
 };
 

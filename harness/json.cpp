@@ -139,7 +139,8 @@ bool read(const Json& value, bool& out, Flaw& flaw) {
 
 bool read(const Json& value, std::int64_t& out, Flaw& flaw) {
   if (!value.is_number_integer()) return mismatch(value, "an integer", flaw);
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     return mismatch(value, "an integer of 64 bits", flaw);
   out = value.get<std::int64_t>();
   return true;

@@ -28,7 +28,7 @@ Result<Report> report_from_json(const Json& object);
 
 Json configuration_to_json(const Configuration& configuration);
 Result<Configuration> configuration_from_json(const Json& object);
-Json description_to_json(const Description& description);   ///< the result of `initialize`
+Json description_to_json(const Description& description);  ///< the result of `initialize`
 Result<Description> description_from_json(const Json& object);
 
 Json spec_to_json(const ModelSpec& spec);

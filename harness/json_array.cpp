@@ -43,7 +43,8 @@ constexpr NumberType kTypes[] = {
     {"float32", 4, [](std::uint64_t b) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(b))); }},
     {"float64", 8, [](std::uint64_t b) { return std::bit_cast<double>(b); }},
     {"float16", 2, from_half},
-    {"bfloat16", 2, [](std::uint64_t b) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(b << 16))); }},
+    {"bfloat16", 2,
+     [](std::uint64_t b) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(b << 16))); }},
     {"bool", 1, [](std::uint64_t b) { return b != 0 ? 1.0 : 0.0; }},
     {"int8", 1, from_integer<std::int8_t>},
     {"int16", 2, from_integer<std::int16_t>},
@@ -162,7 +163,8 @@ Json array_to_json(const Array& array) {
   std::vector<std::uint8_t> bytes;
   bytes.reserve(array.data.size() * (narrow ? 4 : 8));
   for (const double value : array.data) {
-    const std::uint64_t bits = narrow ? std::bit_cast<std::uint32_t>(static_cast<float>(value)) : std::bit_cast<std::uint64_t>(value);
+    const std::uint64_t bits =
+        narrow ? std::bit_cast<std::uint32_t>(static_cast<float>(value)) : std::bit_cast<std::uint64_t>(value);
     for (int b = 0; b < (narrow ? 4 : 8); ++b) bytes.push_back(static_cast<std::uint8_t>(bits >> (8 * b)));
   }
   out["dtype"] = narrow ? "float32" : "float64";

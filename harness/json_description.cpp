@@ -12,10 +12,10 @@ using Words = std::vector<std::string>;
 
 constexpr int kProtocol = 1;
 
-const Words kCapabilities = {"append",   "complete", "generate",  "all_rows", "batch",   "crop",     "remove",         "shift",
-                             "fork",     "reorder",  "save",      "snapshot", "release", "recompile", "restart",       "peek",
-                             "sampling", "sampling_noise", "processors", "beams", "draft", "calls",   "compilations",  "layer_lengths",
-                             "outputs",  "poison"};
+const Words kCapabilities = {"append",  "complete",     "generate",      "all_rows",       "batch",      "crop",    "remove",
+                             "shift",   "fork",         "reorder",       "save",           "snapshot",   "release", "recompile",
+                             "restart", "peek",         "sampling",      "sampling_noise", "processors", "beams",   "draft",
+                             "calls",   "compilations", "layer_lengths", "outputs",        "poison"};
 const Words kClasses = {"exact", "float64", "float32", "float16", "bfloat16", "quantised"};
 const Words kRelations = {"repeat", "process", "reset", "fork", "restore", "batch", "chunk"};
 
@@ -68,8 +68,12 @@ class Writer {
   explicit Writer(Json& out) : out_(out) {}
 
   template <typename T>
-  void field(const char* name, const std::optional<T>& value) { if (value) out_[name] = *value; }
-  void field(const char* name, const std::optional<double>& value) { if (value) out_[name] = json::real(*value); }
+  void field(const char* name, const std::optional<T>& value) {
+    if (value) out_[name] = *value;
+  }
+  void field(const char* name, const std::optional<double>& value) {
+    if (value) out_[name] = json::real(*value);
+  }
   void field(const char* name, const std::optional<NumericClass>& value) {
     if (!value) return;
     if (value->compute == value->weights && value->compute == value->kv) {
@@ -79,9 +83,15 @@ class Writer {
     }
   }
   template <typename T>
-  void field(const char* name, const std::vector<T>& value) { if (!value.empty()) out_[name] = value; }
-  void field(const char* name, const std::map<std::string, int>& value) { if (!value.empty()) out_[name] = value; }
-  void field(const char* name, bool value) { if (value) out_[name] = true; }
+  void field(const char* name, const std::vector<T>& value) {
+    if (!value.empty()) out_[name] = value;
+  }
+  void field(const char* name, const std::map<std::string, int>& value) {
+    if (!value.empty()) out_[name] = value;
+  }
+  void field(const char* name, bool value) {
+    if (value) out_[name] = true;
+  }
   void choice(const char* name, const std::optional<std::string>& value, const Words&) { field(name, value); }
   void choices(const char* name, const Words& value, const Words&) { field(name, value); }
 
@@ -219,7 +229,8 @@ Result<Configuration> configuration_from_json(const Json& object) {
 
 Json description_to_json(const Description& description) {
   Json configurations = Json::array();
-  for (const Configuration& configuration : description.configurations) configurations.push_back(configuration_to_json(configuration));
+  for (const Configuration& configuration : description.configurations)
+    configurations.push_back(configuration_to_json(configuration));
   return {{"protocol", kProtocol},
           {"name", description.name},
           {"version", description.version},
@@ -235,10 +246,10 @@ Result<Description> description_from_json(const Json& object) {
 }
 
 Json spec_to_json(const ModelSpec& spec) {
-  return {{"family", spec.family},   {"layers", spec.layers},
-          {"heads", spec.heads},     {"width", spec.width},
-          {"vocab", spec.vocab},     {"context", spec.context},
-          {"inner", spec.inner},     {"norm_epsilon", spec.norm_epsilon},
+  return {{"family", spec.family},         {"layers", spec.layers},
+          {"heads", spec.heads},           {"width", spec.width},
+          {"vocab", spec.vocab},           {"context", spec.context},
+          {"inner", spec.inner},           {"norm_epsilon", spec.norm_epsilon},
           {"activation", spec.activation}, {"weights", to_string(spec.weights)}};
 }
 

@@ -67,7 +67,8 @@ bool read_array(const Json& value, ArrayValue& out, Flaw& flaw) {
       !json::may(value, "device", out.device, flaw))
     return false;
   std::int64_t count = 0;
-  if (out.shape.size() > kMaxRank) return json::mismatch(value["shape"], "at most 8 sizes", flaw), flaw.within(std::string("shape"));
+  if (out.shape.size() > kMaxRank)
+    return json::mismatch(value["shape"], "at most 8 sizes", flaw), flaw.within(std::string("shape"));
   if (!json::count_elements(out.shape, count, flaw)) return flaw.within(std::string("shape"));
   const auto items = value.find("value");
   if (items == value.end()) return flaw.what = "has no \"value\"; expected the array's numbers", false;
@@ -101,7 +102,8 @@ bool read(const Json& value, LengthReport& out, Flaw& flaw) {
 
 bool read(const Json& value, ModelCall& out, Flaw& flaw) {
   if (!value.is_object()) return mismatch(value, "an object", flaw);
-  return need(value, "tokens", out.tokens, flaw) && may(value, "positions", out.positions, flaw) && need(value, "shape", out.shape, flaw);
+  return need(value, "tokens", out.tokens, flaw) && may(value, "positions", out.positions, flaw) &&
+         need(value, "shape", out.shape, flaw);
 }
 
 bool read(const Json& value, Compilation& out, Flaw& flaw) {
@@ -194,8 +196,9 @@ Json report_to_json(const Report& report) {
     return list;
   });
   put_list(out, "calls", report.calls, call_to_json);
-  put_list(out, "compilations", report.compilations,
-           [](const Compilation& c) { return Json{{"what", c.what}, {"signature", c.signature}}; });
+  put_list(out, "compilations", report.compilations, [](const Compilation& c) {
+    return Json{{"what", c.what}, {"signature", c.signature}};
+  });
   put(out, "cached", report.cached);
   put(out, "changed", report.changed);
   if (report.seconds) out["seconds"] = json::real(*report.seconds);

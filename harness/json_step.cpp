@@ -12,18 +12,34 @@ class Writer {
   explicit Writer(Json& out) : out_(out) {}
   void word(const char* name, const std::string& value) { out_[name] = value; }
   void rows(const char* name, const Rows& value) { out_[name] = value; }
-  void rows(const char* name, const std::optional<Rows>& value) { if (value) out_[name] = *value; }
+  void rows(const char* name, const std::optional<Rows>& value) {
+    if (value) out_[name] = *value;
+  }
   void numbers(const char* name, const std::vector<int>& value) { out_[name] = value; }
   void place(const char* name, int value) { out_[name] = value; }
-  void place(const char* name, const std::optional<int>& value) { if (value) out_[name] = *value; }
+  void place(const char* name, const std::optional<int>& value) {
+    if (value) out_[name] = *value;
+  }
   void integer(const char* name, int value, int /*least*/) { out_[name] = value; }
   void any_integer(const char* name, int value) { out_[name] = value; }
-  void maybe_integer(const char* name, const std::optional<int>& value, int /*least*/) { if (value) out_[name] = *value; }
-  void integer_or_zero(const char* name, int value) { if (value != 0) out_[name] = value; }
-  void ids(const char* name, const std::optional<Tokens>& value) { if (value) out_[name] = *value; }
-  void pads(const char* name, const std::vector<int>& value, const Rows&) { if (!value.empty()) out_[name] = value; }
-  void want(const char* name, Want value) { if (value == Want::kAll) out_[name] = "all"; }
-  void keep(const char* name, bool value) { if (!value) out_[name] = false; }
+  void maybe_integer(const char* name, const std::optional<int>& value, int /*least*/) {
+    if (value) out_[name] = *value;
+  }
+  void integer_or_zero(const char* name, int value) {
+    if (value != 0) out_[name] = value;
+  }
+  void ids(const char* name, const std::optional<Tokens>& value) {
+    if (value) out_[name] = *value;
+  }
+  void pads(const char* name, const std::vector<int>& value, const Rows&) {
+    if (!value.empty()) out_[name] = value;
+  }
+  void want(const char* name, Want value) {
+    if (value == Want::kAll) out_[name] = "all";
+  }
+  void keep(const char* name, bool value) {
+    if (!value) out_[name] = false;
+  }
   void json(const char* name, const std::map<std::string, std::string>& extras, JsonKind) {
     const auto found = extras.find(name);
     if (found == extras.end()) return;

@@ -90,10 +90,18 @@ Divergence breakage(const Broken& broken, const std::vector<Step>& steps, int ru
   d.run = run;
   d.step = std::max(broken.step, 0);
   switch (broken.how) {
-    case Broken::How::kCrash: d.kind = "crash"; break;
-    case Broken::How::kTimeout: d.kind = "timeout"; break;
-    case Broken::How::kGarbage: d.kind = "garbage"; break;
-    case Broken::How::kBroken: d.kind = "broken"; break;
+    case Broken::How::kCrash:
+      d.kind = "crash";
+      break;
+    case Broken::How::kTimeout:
+      d.kind = "timeout";
+      break;
+    case Broken::How::kGarbage:
+      d.kind = "garbage";
+      break;
+    case Broken::How::kBroken:
+      d.kind = "broken";
+      break;
   }
   d.expected = "an answer";
   d.observed = broken.message;
@@ -121,8 +129,8 @@ const Property* find_law(const std::vector<Property>& laws, const std::string& n
 }
 
 struct Judge::State {
-  std::unique_ptr<Backend> backend;        // of the case's life
-  std::unique_ptr<Backend> beside;         // of the fresh lives: a backend holds one life at a time
+  std::unique_ptr<Backend> backend;  // of the case's life
+  std::unique_ptr<Backend> beside;   // of the fresh lives: a backend holds one life at a time
   const Configuration& configuration;
   const std::vector<Property>& laws;
   Oracle oracle;
@@ -133,7 +141,9 @@ struct Judge::State {
   double seconds = 0;
   long evaluations = 0;
 
-  std::unique_ptr<RecordedLife> begin(Backend& from) { return std::make_unique<RecordedLife>(from, configuration.name, models, seconds); }
+  std::unique_ptr<RecordedLife> begin(Backend& from) {
+    return std::make_unique<RecordedLife>(from, configuration.name, models, seconds);
+  }
 };
 
 namespace {
@@ -227,7 +237,11 @@ class CaseLab final : public Lab {
         record = life.run(*handle, steps);
         if (record.broken) {
           ended_ = broken_verdict(*record.broken, steps, 0, "run");
-          std::visit([&](auto& v) { if constexpr (requires { v.divergence; }) v.divergence.twin = entry.name; }, *ended_);
+          std::visit(
+              [&](auto& v) {
+                if constexpr (requires { v.divergence; }) v.divergence.twin = entry.name;
+              },
+              *ended_);
         }
       }
     }
@@ -285,7 +299,11 @@ class TranscriptLab final : public Lab {
 
 /// Laws judge the last run; the divergence says which that is.
 Verdict in_last_run(Verdict verdict, const Trace& trace) {
-  std::visit([&](auto& v) { if constexpr (requires { v.divergence; }) v.divergence.run = std::max(trace.runs() - 1, 0); }, verdict);
+  std::visit(
+      [&](auto& v) {
+        if constexpr (requires { v.divergence; }) v.divergence.run = std::max(trace.runs() - 1, 0);
+      },
+      verdict);
   return verdict;
 }
 
@@ -301,12 +319,14 @@ Verdict judge_law(const Property& law, const Case& value, CaseLab& lab) {
 
 }  // namespace
 
-Result<std::unique_ptr<Judge>> Judge::make(const BackendFactory& factory, const Configuration& configuration, const std::vector<Property>& laws) {
+Result<std::unique_ptr<Judge>> Judge::make(const BackendFactory& factory, const Configuration& configuration,
+                                           const std::vector<Property>& laws) {
   Result<std::unique_ptr<Backend>> backend = factory();
   if (!backend) return backend.error();
   Result<std::unique_ptr<Backend>> beside = factory();
   if (!beside) return beside.error();
-  auto state = std::unique_ptr<State>(new State{std::move(*backend), std::move(*beside), configuration, laws, {}, {}, {}, {}, {}, 0, 0});
+  auto state =
+      std::unique_ptr<State>(new State{std::move(*backend), std::move(*beside), configuration, laws, {}, {}, {}, {}, {}, 0, 0});
   return std::unique_ptr<Judge>(new Judge(std::move(state)));
 }
 Judge::Judge(std::unique_ptr<State> state) : state_(std::move(state)) {}

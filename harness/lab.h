@@ -24,7 +24,8 @@ class Judge {
  public:
   /// Makes its own backends: one for the life of the case, one for the fresh lives beside it. `configuration` is one of the
   /// backend's; it and `laws` outlive the judge.
-  static Result<std::unique_ptr<Judge>> make(const BackendFactory& factory, const Configuration& configuration, const std::vector<Property>& laws);
+  static Result<std::unique_ptr<Judge>> make(const BackendFactory& factory, const Configuration& configuration,
+                                             const std::vector<Property>& laws);
   ~Judge();
 
   /// Judges the law in the case's header in fresh lives only: what replay and the shrinker rest on.
@@ -41,11 +42,15 @@ class Judge {
   const std::vector<Event>& prefix() const;
 
   Oracle& oracle();
-  double backend_seconds() const;    ///< spent waiting for the backend
+  double backend_seconds() const;  ///< spent waiting for the backend
   double reference_seconds() const;
-  long evaluations() const;          ///< replay calls so far
+  long evaluations() const;  ///< replay calls so far
   /// The transcripts of the last replay, for certificates: trace text beside what was observed.
-  struct Exhibit { std::string name; Trace trace; RunRecord record; };
+  struct Exhibit {
+    std::string name;
+    Trace trace;
+    RunRecord record;
+  };
   const std::vector<Exhibit>& exhibits() const;
 
   struct State;

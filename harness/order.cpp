@@ -26,7 +26,8 @@ std::int64_t fields_of(const Step& step) {
   if (const auto* a = std::get_if<Append>(&step)) n += (a->want == Want::kAll) + !a->pad.empty() + !a->keep;
   if (const auto* g = std::get_if<Generate>(&step)) n += g->tokens.has_value();
   if (const auto* c = std::get_if<Complete>(&step)) n += c->capacity.has_value();
-  if (const Loop* loop = loop_of(step)) n += loop->stop.has_value() + (loop->min_new > 0) + static_cast<std::int64_t>(loop->extras.size());
+  if (const Loop* loop = loop_of(step))
+    n += loop->stop.has_value() + (loop->min_new > 0) + static_cast<std::int64_t>(loop->extras.size());
   if (const auto* r = std::get_if<Raw>(&step)) n += static_cast<std::int64_t>(r->json.size());
   return n;
 }
@@ -39,16 +40,19 @@ void append_values(const Step& step, Rank& out) {
   };
   if (const auto* o = std::get_if<Open>(&step)) put(o->rows), put(o->capacity);
   if (const auto* c = std::get_if<Complete>(&step)) put(c->capacity.value_or(0));
-  if (const auto* c = std::get_if<Crop>(&step)) for (const int n : c->length) put(n);
+  if (const auto* c = std::get_if<Crop>(&step))
+    for (const int n : c->length) put(n);
   if (const auto* r = std::get_if<Remove>(&step)) put(r->begin), put(r->end.value_or(-1));
   if (const auto* s = std::get_if<Shift>(&step)) put(s->begin), put(s->end.value_or(-1)), put(s->delta);
-  if (const auto* r = std::get_if<Reorder>(&step)) for (const int n : r->rows) put(n);
+  if (const auto* r = std::get_if<Reorder>(&step))
+    for (const int n : r->rows) put(n);
   if (const Rows* rows = rows_of(step))
     for (const Tokens& row : *rows) put(static_cast<std::int64_t>(row.size()));
   if (const Loop* loop = loop_of(step)) {
     put(loop->new_tokens);
     put(loop->min_new);
-    if (loop->stop) for (const Token t : *loop->stop) put(t);
+    if (loop->stop)
+      for (const Token t : *loop->stop) put(t);
   }
 }
 
@@ -94,14 +98,23 @@ std::vector<std::int64_t> rank(const Case& value) {
         rows += std::holds_alternative<Complete>(step) ? static_cast<std::int64_t>(given->size()) : 0;
         tokens += tokens_in(*given);
         for (const Tokens& row : *given)
-          for (const Token t : row) ids.push_back(t < 0 ? -2 * t + 1 : 2 * t);  // 0, -1, 1, -2 ... is not what a reader wants: small first
+          for (const Token t : row)
+            ids.push_back(t < 0 ? -2 * t + 1 : 2 * t);  // 0, -1, 1, -2 ... is not what a reader wants: small first
       }
       if (const Loop* loop = loop_of(step)) new_tokens += loop->new_tokens;
       append_values(step, values);
     }
   }
   const auto unloads = static_cast<std::int64_t>(value.trace.events.size()) - loads - runs;
-  Rank out = {runs, loads + unloads, steps, static_cast<std::int64_t>(sessions.size()), rows, tokens + new_tokens, static_cast<std::int64_t>(value.vary.size()), fields, ops};
+  Rank out = {runs,
+              loads + unloads,
+              steps,
+              static_cast<std::int64_t>(sessions.size()),
+              rows,
+              tokens + new_tokens,
+              static_cast<std::int64_t>(value.vary.size()),
+              fields,
+              ops};
   for (const Rank* part : {&models, &kinds, &ids, &values, &contexts}) out.insert(out.end(), part->begin(), part->end());
   for (const std::int64_t v : value.vary) out.push_back(v < 0 ? -2 * v + 1 : 2 * v);
   return out;

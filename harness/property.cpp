@@ -13,7 +13,8 @@ std::optional<std::string> missing_need(const Property& property, const Configur
   for (const std::vector<std::string>& any : property.needs) {
     if (std::any_of(any.begin(), any.end(), has)) continue;
     std::string words;
-    for (const std::string& need : any) words += (words.empty() ? "" : " or ") + (need == "numeric" ? "a declared numeric class with an envelope" : need);
+    for (const std::string& need : any)
+      words += (words.empty() ? "" : " or ") + (need == "numeric" ? "a declared numeric class with an envelope" : need);
     return property.name + " needs " + words;
   }
   return std::nullopt;

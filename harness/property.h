@@ -56,15 +56,17 @@ class Draw {
   virtual std::int64_t between(std::int64_t low, std::int64_t high) = 0;  ///< both inclusive
   bool chance(int of_hundred) { return between(0, 99) < of_hundred; }
   template <typename T>
-  const T& pick(const std::vector<T>& from) { return from[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(from.size()) - 1))]; }
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(from.size()) - 1))];
+  }
 };
 
 /// How the generator aims the traces of a law.
 struct Aim {
-  std::map<std::string, int> favour;   ///< op -> weight added to the generator's own; -1000 forbids
-  std::vector<std::string> must;       ///< the last run ends with at least one of these ops after content, then goes on a little
-  bool bad_calls = false;              ///< bad calls are part of its cases
-  bool overflow = false;               ///< calls past capacity are part of its cases
+  std::map<std::string, int> favour;  ///< op -> weight added to the generator's own; -1000 forbids
+  std::vector<std::string> must;      ///< the last run ends with at least one of these ops after content, then goes on a little
+  bool bad_calls = false;             ///< bad calls are part of its cases
+  bool overflow = false;              ///< calls past capacity are part of its cases
   bool single_row = false;
   std::vector<std::int64_t> (*vary)(const std::vector<Step>& last_run, const ModelSpec& spec, Draw& draw) = nullptr;
 };
@@ -73,10 +75,10 @@ enum class Tier { kSpecified, kDeclared, kUnspecified };
 
 struct Property {
   std::string name;
-  std::string claim;                        ///< a sentence that can be false
+  std::string claim;  ///< a sentence that can be false
   Tier tier = Tier::kSpecified;
   std::vector<std::vector<std::string>> needs;  ///< every inner list: at least one of these capabilities ("numeric": declared)
-  bool always = false;                      ///< judged on every transcript of a campaign
+  bool always = false;                          ///< judged on every transcript of a campaign
   Aim aim;
   Verdict (*judge)(const Case&, Lab&) = nullptr;
 };

@@ -12,8 +12,14 @@
 namespace cachet {
 
 /// A length as the engine's own call gave it, with its type.
-struct IntegerValue { std::int64_t value; bool operator==(const IntegerValue&) const = default; };
-struct RealValue { double value; bool operator==(const RealValue&) const = default; };
+struct IntegerValue {
+  std::int64_t value;
+  bool operator==(const IntegerValue&) const = default;
+};
+struct RealValue {
+  double value;
+  bool operator==(const RealValue&) const = default;
+};
 struct ArrayValue {
   std::string dtype;
   std::vector<std::int64_t> shape;
@@ -21,8 +27,13 @@ struct ArrayValue {
   std::string device;
   bool operator==(const ArrayValue&) const = default;
 };
-struct TextValue { std::string value; bool operator==(const TextValue&) const = default; };
-struct NoneValue { bool operator==(const NoneValue&) const = default; };
+struct TextValue {
+  std::string value;
+  bool operator==(const TextValue&) const = default;
+};
+struct NoneValue {
+  bool operator==(const NoneValue&) const = default;
+};
 using Value = std::variant<IntegerValue, RealValue, ArrayValue, TextValue, NoneValue>;
 
 /// "3", "3.0 (real)", "[3] (int64 array of shape [1] on cpu)" ...
@@ -31,7 +42,7 @@ std::string to_string(const Value& value);
 /// One Value for all rows, or one a row.
 struct LengthReport {
   bool per_row = false;
-  std::vector<Value> values;  ///< exactly one when per_row is false
+  std::vector<Value> values;           ///< exactly one when per_row is false
   const Value* of_row(int row) const;  ///< nullptr when a per-row list is too short
   bool operator==(const LengthReport&) const = default;
 };
@@ -53,34 +64,34 @@ enum class Status { kOk, kRefused, kFailed };
 
 /// One call of the model within a step.
 struct ModelCall {
-  Rows tokens;                                        ///< real ids fed, without pads
+  Rows tokens;  ///< real ids fed, without pads
   std::optional<std::vector<std::vector<std::int64_t>>> positions;
-  std::vector<std::int64_t> shape;                    ///< the padded shape
+  std::vector<std::int64_t> shape;  ///< the padded shape
 };
 
 struct Compilation {
-  std::string what;       ///< "prefill", "decode" or text
+  std::string what;  ///< "prefill", "decode" or text
   std::string signature;
   bool operator==(const Compilation&) const = default;
 };
 
 struct Report {
-  int index = 0;                        ///< number of the step in its run, from 0
+  int index = 0;  ///< number of the step in its run, from 0
   Status status = Status::kOk;
-  std::string kind;                     ///< refused: invalid, unsupported, capacity, dead; failed: the exception's type
+  std::string kind;  ///< refused: invalid, unsupported, capacity, dead; failed: the exception's type
   std::string message;
   std::optional<bool> state_unchanged;  ///< information only
   std::optional<LogitsArray> logits;
   std::optional<LengthReport> lengths;
   std::optional<std::vector<LengthReport>> layer_lengths;  ///< over layers
-  std::optional<Rows> tokens;                               ///< of generate and complete: new tokens a row
-  std::optional<std::vector<std::string>> stopped;          ///< a row: "stop", "length", "capacity"
-  std::optional<std::vector<std::vector<double>>> scores;   ///< of beams
+  std::optional<Rows> tokens;                              ///< of generate and complete: new tokens a row
+  std::optional<std::vector<std::string>> stopped;         ///< a row: "stop", "length", "capacity"
+  std::optional<std::vector<std::vector<double>>> scores;  ///< of beams
   std::optional<std::vector<ModelCall>> calls;
   std::optional<std::vector<Compilation>> compilations;
-  std::optional<std::vector<std::int64_t>> cached;          ///< tokens of the prompt that were reused, a row
+  std::optional<std::vector<std::int64_t>> cached;  ///< tokens of the prompt that were reused, a row
   std::optional<std::vector<std::int64_t>> changed;
-  std::optional<double> seconds;                            ///< in the engine
+  std::optional<double> seconds;  ///< in the engine
 };
 
 }  // namespace cachet

@@ -11,7 +11,9 @@ namespace {
 
 int size_of(const Tokens& row) { return static_cast<int>(row.size()); }
 
-bool contains(const std::vector<std::string>& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); }
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
 
 /// The step in a raw object, when it is one after all.
 std::optional<Step> step_in(const Raw& raw) {
@@ -143,7 +145,8 @@ class ShadowRules {
       if (s.length[r] > size_of(session->history[r])) bad("crop_beyond");
     }
     if (!session->pending_known) ask("pending_unknown");
-    if (!d_.pad_side && std::any_of(s.length.begin(), s.length.end(), [&](int n) { return n != s.length.front(); })) ask("ragged_crop");
+    if (!d_.pad_side && std::any_of(s.length.begin(), s.length.end(), [&](int n) { return n != s.length.front(); }))
+      ask("ragged_crop");
   }
 
   void check(const Remove& s) {
@@ -266,7 +269,8 @@ class ShadowRules {
   const ShadowSession* range(const std::string& name, int begin, std::optional<int> end) {
     const ShadowSession* session = live(name);
     if (session == nullptr) return nullptr;
-    const bool ragged = std::any_of(session->history.begin(), session->history.end(), [&](const Tokens& row) { return size_of(row) != session->longest(); });
+    const bool ragged = std::any_of(session->history.begin(), session->history.end(),
+                                    [&](const Tokens& row) { return size_of(row) != session->longest(); });
     const bool pending = std::any_of(session->pending.begin(), session->pending.end(), [](int p) { return p != 0; });
     if (session->moved || ragged || pending || !session->pending_known) ask("positions_unknown");
     if (begin >= end.value_or(session->longest()) || end.value_or(0) > session->longest()) ask("range_beyond");
@@ -286,7 +290,8 @@ class ShadowRules {
     for (const Tokens& row : tokens) {
       empty += row.empty();
       ragged = ragged || row.size() != tokens.front().size();
-      if (std::any_of(row.begin(), row.end(), [&](Token t) { return t < 0 || t >= shadow_.spec_.vocab; })) bad("token_outside_vocabulary");
+      if (std::any_of(row.begin(), row.end(), [&](Token t) { return t < 0 || t >= shadow_.spec_.vocab; }))
+        bad("token_outside_vocabulary");
     }
     if (empty > 0 && (empty == tokens.size() || !d_.idle_rows)) return bad("empty_append");
     if (empty > 0 && !d_.pad_side) return ask("idle_rows_without_pad_side");
@@ -304,8 +309,10 @@ class ShadowRules {
   void check_append_size(const Rows& tokens, const ShadowSession& session, bool in_generate) {
     int longest = 0, shortest = tokens.empty() ? 0 : size_of(tokens.front());
     for (const Tokens& row : tokens) longest = std::max(longest, size_of(row)), shortest = std::min(shortest, size_of(row));
-    const bool beyond = (d_.append_max && longest > *d_.append_max) || (d_.append_min && shortest > 0 && shortest < *d_.append_min);
-    const bool pending = !session.pending_known || std::count(session.pending.begin(), session.pending.end(), 0) != session.rows();
+    const bool beyond =
+        (d_.append_max && longest > *d_.append_max) || (d_.append_min && shortest > 0 && shortest < *d_.append_min);
+    const bool pending =
+        !session.pending_known || std::count(session.pending.begin(), session.pending.end(), 0) != session.rows();
     if (beyond) in_generate ? ask("append_limits_in_generate") : bad("undeclared");
     if (pending && d_.append_max && longest == *d_.append_max) ask("append_max_with_pending");
   }
@@ -316,7 +323,9 @@ class ShadowRules {
     int more = 0;
     for (const Tokens& row : tokens) more = std::max(more, size_of(row));
     for (const int n : pad) more = std::max(more, n + session.longest());
-    if (session.pads + session.longest() + 2 * more > session.capacity && (session.pads > 0 || !pad.empty() || session.rows() > 1)) ask("pads_use_capacity");
+    if (session.pads + session.longest() + 2 * more > session.capacity &&
+        (session.pads > 0 || !pad.empty() || session.rows() > 1))
+      ask("pads_use_capacity");
   }
 
   void check_loop(const Loop& loop) {
@@ -324,7 +333,8 @@ class ShadowRules {
     for (const auto& [name, value] : loop.extras) need(name);
     if (loop.min_new <= 0 || !loop.stop) return;
     bool all = true;
-    for (Token t = 0; t < shadow_.spec_.vocab; ++t) all = all && std::find(loop.stop->begin(), loop.stop->end(), t) != loop.stop->end();
+    for (Token t = 0; t < shadow_.spec_.vocab; ++t)
+      all = all && std::find(loop.stop->begin(), loop.stop->end(), t) != loop.stop->end();
     if (all) ask("all_suppressed");
   }
 
@@ -336,7 +346,7 @@ class ShadowRules {
       if (filled > *slots) {
         past_capacity();
       } else if (loop.new_tokens > room.most && d_.overflow != "stop") {
-        may_stop && d_.overflow != "slide" ? ask("stop_may_come_first") : past_capacity();
+        may_stop&& d_.overflow != "slide" ? ask("stop_may_come_first") : past_capacity();
       } else if (loop.new_tokens > room.least && d_.overflow != "stop") {
         ask("last_slot");
       }
@@ -353,8 +363,10 @@ class ShadowRules {
 
   void check_fits(const ShadowSession& content, const ShadowSession& into) {
     for (int r = 0; r < content.rows(); ++r) {
-      if (content.committed(r) > into.capacity) past_capacity();
-      else if (size_of(content.history[r]) > into.capacity) ask("pending_past_capacity");
+      if (content.committed(r) > into.capacity)
+        past_capacity();
+      else if (size_of(content.history[r]) > into.capacity)
+        ask("pending_past_capacity");
     }
   }
 
@@ -389,7 +401,8 @@ void Shadow::apply(const Step& step, const Report& report) {
   if (report.status == Status::kFailed || (e.demand != Demand::kAnswer && e.fault != "doubtful")) return tear(step);
   Rows emitted;
   if (const auto* generate = std::get_if<Generate>(&step)) {
-    const std::optional<Rows> rows = emitted_rows(report, generate->loop, find(generate->session)->rows(), spec_.vocab, configuration_.declarations);
+    const std::optional<Rows> rows =
+        emitted_rows(report, generate->loop, find(generate->session)->rows(), spec_.vocab, configuration_.declarations);
     if (!rows) return tear(step);
     emitted = *rows;
   }
@@ -452,7 +465,8 @@ void Shadow::commit(const Step& step, const Rows& emitted) {
       int longest = 0;
       for (const Tokens& row : append->tokens) longest = std::max(longest, size_of(row));
       for (int r = 0; r < session->rows(); ++r)
-        session->pads = std::max(session->pads, session->pads + longest - size_of(append->tokens[r]) + (append->pad.empty() ? 0 : append->pad[r]));
+        session->pads = std::max(
+            session->pads, session->pads + longest - size_of(append->tokens[r]) + (append->pad.empty() ? 0 : append->pad[r]));
       feed(*session, append->tokens);
     } else if (std::count(session->pending.begin(), session->pending.end(), 0) != session->rows()) {
       session->pending_known = false;  // whether a look commits the pending token is not settled
@@ -508,7 +522,8 @@ void Shadow::commit(const Step& step, const Rows& emitted) {
   }
 }
 
-std::vector<StepView> walk(const std::vector<Step>& steps, const RunRecord& record, const ModelSpec& spec, const Configuration& configuration) {
+std::vector<StepView> walk(const std::vector<Step>& steps, const RunRecord& record, const ModelSpec& spec,
+                           const Configuration& configuration) {
   Shadow shadow(spec, configuration);
   std::vector<StepView> views;
   for (std::size_t i = 0; i < std::min(steps.size(), record.reports.size()); ++i) {

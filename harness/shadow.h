@@ -14,18 +14,18 @@ namespace cachet {
 /// One open session as a correct backend would hold it.
 struct ShadowSession {
   int capacity = 0;
-  Rows history;              ///< (rows) everything fed or emitted
-  std::vector<int> pending;  ///< (rows) 1 where the last token of the history is emitted but not yet in the cache
-  bool pending_known = true; ///< false after generate where `last_token_cached` is not declared
-  bool torn = false;         ///< a step failed on it or a bad call was answered: nothing is judged until reset or close
-  bool doubtful = false;     ///< torn, and not even known to be open
-  bool moved = false;        ///< positions are no longer 0, 1, 2 ... (remove, shift): its rows are not the reference's
-  int pads = 0;              ///< slots a row may have lost to pads, at most
+  Rows history;               ///< (rows) everything fed or emitted
+  std::vector<int> pending;   ///< (rows) 1 where the last token of the history is emitted but not yet in the cache
+  bool pending_known = true;  ///< false after generate where `last_token_cached` is not declared
+  bool torn = false;          ///< a step failed on it or a bad call was answered: nothing is judged until reset or close
+  bool doubtful = false;      ///< torn, and not even known to be open
+  bool moved = false;         ///< positions are no longer 0, 1, 2 ... (remove, shift): its rows are not the reference's
+  int pads = 0;               ///< slots a row may have lost to pads, at most
 
   int rows() const { return static_cast<int>(history.size()); }
   /// Tokens of a row that are in the cache.
   int committed(int row) const { return static_cast<int>(history[row].size()) - pending[row]; }
-  int longest() const;       ///< longest history over the rows
+  int longest() const;  ///< longest history over the rows
   bool operator==(const ShadowSession&) const = default;
 };
 
@@ -37,10 +37,11 @@ enum class Demand {
 };
 struct Expectation {
   Demand demand = Demand::kAnswer;
-  std::string fault;  ///< for kRefuse and kUndefined: a stable word, "past_capacity", "empty_append", "token_outside_vocabulary",
-                      ///< "past_context", "crop_beyond", "crop_negative", "unknown_session", "session_open", "wrong_rows", "bad_open",
-                      ///< "bad_count", "nothing_to_continue", "unknown_blob", "unknown_mark", "bad_rows", "bad_range",
-                      ///< "undeclared" (a capability or limit), "malformed" (raw); kUndefined has further words of its own
+  std::string
+      fault;  ///< for kRefuse and kUndefined: a stable word, "past_capacity", "empty_append", "token_outside_vocabulary",
+              ///< "past_context", "crop_beyond", "crop_negative", "unknown_session", "session_open", "wrong_rows", "bad_open",
+              ///< "bad_count", "nothing_to_continue", "unknown_blob", "unknown_mark", "bad_rows", "bad_range",
+              ///< "undeclared" (a capability or limit), "malformed" (raw); kUndefined has further words of its own
   bool operator==(const Expectation&) const = default;
 };
 
@@ -94,19 +95,20 @@ std::optional<Rows> emitted_rows(const Report& report, const Loop& loop, int row
 
 /// One executed step beside what the shadow says of it.
 struct StepView {
-  int index = 0;                          ///< in its run
+  int index = 0;  ///< in its run
   const Step* step = nullptr;
   const Report* report = nullptr;
   Expectation expected;
-  std::optional<ShadowSession> before;    ///< the named session before the step; nullopt when not open
-  std::optional<ShadowSession> after;     ///< and after it (fork: the child's)
-  bool judged = true;                     ///< false when the session was torn before the step
+  std::optional<ShadowSession> before;  ///< the named session before the step; nullopt when not open
+  std::optional<ShadowSession> after;   ///< and after it (fork: the child's)
+  bool judged = true;                   ///< false when the session was torn before the step
 
   bool ok() const { return report->status == Status::kOk; }
 };
 
 /// Walks a run beside its reports. The views point into both.
-std::vector<StepView> walk(const std::vector<Step>& steps, const RunRecord& record, const ModelSpec& spec, const Configuration& configuration);
+std::vector<StepView> walk(const std::vector<Step>& steps, const RunRecord& record, const ModelSpec& spec,
+                           const Configuration& configuration);
 
 /// The history that a cell of a step's logits continues: logits[row][position] is the row after `history`.
 struct AskedRow {

@@ -7,8 +7,8 @@ namespace cachet {
 namespace {
 
 constexpr std::array<const char*, std::variant_size_v<Step>> kOpNames = {
-    "open",    "append", "generate", "complete", "crop",   "remove", "shift",   "fork",   "reorder",   "save",
-    "restore", "snapshot", "rollback", "length",  "reset",  "release", "poison", "recompile", "close", "raw"};
+    "open",    "append",   "generate", "complete", "crop",  "remove",  "shift",  "fork",      "reorder", "save",
+    "restore", "snapshot", "rollback", "length",   "reset", "release", "poison", "recompile", "close",   "raw"};
 
 }  // namespace
 

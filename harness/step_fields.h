@@ -73,7 +73,8 @@ inline std::optional<Step> blank_step(std::string_view op) {
     std::optional<Step> found;
     ((op == op_name(Step(std::in_place_index<I>)) && (found.emplace(std::in_place_index<I>), true)) || ...);
     return found;
-  }(std::make_index_sequence<std::variant_size_v<Step> - 1>());
+  }
+  (std::make_index_sequence<std::variant_size_v<Step> - 1>());
 }
 
 }  // namespace cachet

@@ -10,10 +10,12 @@
 namespace cachet {
 namespace {
 
-constexpr std::size_t kWordWidth = 8;                               // "complete"; longer words stand as they are
-constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;      // certificates hold observations beside the case
+constexpr std::size_t kWordWidth = 8;                           // "complete"; longer words stand as they are
+constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;  // certificates hold observations beside the case
 
-std::string pad(const std::string& word) { return word + std::string(word.size() < kWordWidth ? kWordWidth - word.size() : 0, ' '); }
+std::string pad(const std::string& word) {
+  return word + std::string(word.size() < kWordWidth ? kWordWidth - word.size() : 0, ' ');
+}
 
 std::string line(const std::string& word, const std::string& rest) { return rest.empty() ? word : pad(word) + " " + rest; }
 
@@ -37,20 +39,36 @@ class Writer {
       put(value[i].empty() ? "-" : joined(value[i], " "));
     }
   }
-  void rows(const char* name, const std::optional<Rows>& value) { if (value) rows(name, *value); }
-  void numbers(const char* name, const std::vector<int>& value) { put(value.empty() ? std::string(name) + "=[]" : joined(value, " ")); }
+  void rows(const char* name, const std::optional<Rows>& value) {
+    if (value) rows(name, *value);
+  }
+  void numbers(const char* name, const std::vector<int>& value) {
+    put(value.empty() ? std::string(name) + "=[]" : joined(value, " "));
+  }
   void place(const char*, int value) { put(std::to_string(value)); }
-  void place(const char* name, const std::optional<int>& value) { if (value) place(name, *value); }
+  void place(const char* name, const std::optional<int>& value) {
+    if (value) place(name, *value);
+  }
   void integer(const char* name, int value, int /*least*/) { any_integer(name, value); }
   void any_integer(const char* name, int value) { put(std::string(name) + "=" + std::to_string(value)); }
-  void maybe_integer(const char* name, const std::optional<int>& value, int /*least*/) { if (value) any_integer(name, *value); }
-  void integer_or_zero(const char* name, int value) { if (value != 0) any_integer(name, value); }
+  void maybe_integer(const char* name, const std::optional<int>& value, int /*least*/) {
+    if (value) any_integer(name, *value);
+  }
+  void integer_or_zero(const char* name, int value) {
+    if (value != 0) any_integer(name, value);
+  }
   void ids(const char* name, const std::optional<Tokens>& value) {
     if (value) put(std::string(name) + "=" + (value->empty() ? "[]" : joined(*value, ",")));
   }
-  void pads(const char* name, const std::vector<int>& value, const Rows&) { if (!value.empty()) put(std::string(name) + "=" + joined(value, ",")); }
-  void want(const char* name, Want value) { if (value == Want::kAll) put(std::string(name) + "=all"); }
-  void keep(const char* name, bool value) { if (!value) put(std::string(name) + "=false"); }
+  void pads(const char* name, const std::vector<int>& value, const Rows&) {
+    if (!value.empty()) put(std::string(name) + "=" + joined(value, ","));
+  }
+  void want(const char* name, Want value) {
+    if (value == Want::kAll) put(std::string(name) + "=all");
+  }
+  void keep(const char* name, bool value) {
+    if (!value) put(std::string(name) + "=false");
+  }
   void json(const char* name, const std::map<std::string, std::string>& extras, JsonKind) {
     if (const auto found = extras.find(name); found != extras.end()) put(std::string(name) + "=" + found->second);
   }

@@ -72,7 +72,9 @@ std::optional<Error> take_json(std::string_view& rest, Word& word) {
   const bool quoted = rest.front() == '"';
   const std::size_t end = json_end(rest);
   if (end == std::string_view::npos)
-    return Error{"", 0, quoted ? "a quoted word without its end; expected a closing \"" : "JSON without its end; expected a closing ] or }"};
+    return Error{
+        "", 0,
+        quoted ? "a quoted word without its end; expected a closing \"" : "JSON without its end; expected a closing ] or }"};
   if (end < rest.size() && !is_blank(rest[end]) && rest[end] != '#')
     return Error{"", 0, std::string("\"") + rest[end] + "\" directly after JSON; expected a blank"};
   Result<Json> value = parse_json(rest.substr(0, end));
@@ -127,14 +129,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 Result<std::vector<std::string_view>> split_lines(std::string_view text, const std::string& file) {
   if (text.empty()) return Error{file, 1, "the file is empty; expected \"cachet case 1\""};
   if (text.size() > kMaxBytes)
-    return Error{file, 1, "the case has " + std::to_string(text.size()) + " bytes; expected at most " + std::to_string(kMaxBytes)};
+    return Error{file, 1,
+                 "the case has " + std::to_string(text.size()) + " bytes; expected at most " + std::to_string(kMaxBytes)};
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     const int number = static_cast<int>(lines.size()) + 1;
     if (line.size() > kMaxLine)
-      return Error{file, number, "a line of " + std::to_string(line.size()) + " bytes; expected at most " + std::to_string(kMaxLine)};
+      return Error{file, number,
+                   "a line of " + std::to_string(line.size()) + " bytes; expected at most " + std::to_string(kMaxLine)};
     if (const std::string problem = bad_bytes(line); !problem.empty()) return Error{file, number, problem};
     lines.push_back(line);
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -166,7 +170,8 @@ Result<std::string> header_text(std::string_view rest) {
 
 std::string write_word(const std::string& word) {
   const bool control = std::any_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) <= 0x20; });
-  const bool plain = !word.empty() && !control && word.find_first_of("#=|\"") == std::string::npos && word[0] != '[' && word[0] != '{';
+  const bool plain =
+      !word.empty() && !control && word.find_first_of("#=|\"") == std::string::npos && word[0] != '[' && word[0] != '{';
   return plain ? word : dump(Json(word));
 }
 

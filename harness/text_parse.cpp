@@ -15,9 +15,7 @@ using text::Word;
 
 const std::vector<std::string> kHeaders = {"law", "backend", "peer", "vary", "note"};
 
-std::string show(std::string_view word) {
-  return "\"" + std::string(word.substr(0, 40)) + (word.size() > 40 ? "...\"" : "\"");
-}
+std::string show(std::string_view word) { return "\"" + std::string(word.substr(0, 40)) + (word.size() > 40 ? "...\"" : "\""); }
 
 /// A whole number as JSON writes it: no plus, no leading zeros. The problem when it is none, empty when all is well.
 template <typename T>
@@ -122,7 +120,8 @@ class Reader {
     take_list(*word, name, out);
     for (const int pad : out) check_least(name, pad, 0);
     if (out.empty() || out.size() != tokens.size())
-      fail("pad= has " + std::to_string(out.size()) + " numbers for " + std::to_string(tokens.size()) + " rows; expected one a row");
+      fail("pad= has " + std::to_string(out.size()) + " numbers for " + std::to_string(tokens.size()) +
+           " rows; expected one a row");
   }
 
   void want(const char* name, Want& out) {
@@ -162,7 +161,8 @@ class Reader {
         return "unknown key " + show(key) + " of " + op_ + text::suggestion(key, known_) + "; expected " +
                (keys.empty() ? "no keys" : "one of " + keys);
       }
-    if (problem_.empty() && at_ < positional_.size()) return show(positional_[at_].text) + " is one word too many for " + op_ + "; expected the end of the line";
+    if (problem_.empty() && at_ < positional_.size())
+      return show(positional_[at_].text) + " is one word too many for " + op_ + "; expected the end of the line";
     return problem_;
   }
 
@@ -188,7 +188,8 @@ class Reader {
   void empty_list(const char* name) {
     const Word* word = find(name);
     if (word == nullptr) return fail(op_ + " without its " + name + "; expected numbers (or " + name + "=[])");
-    if (word->kind != Word::Kind::kJson || word->text != "[]") fail(std::string(name) + "= with a value; expected positional numbers, or [] for none");
+    if (word->kind != Word::Kind::kJson || word->text != "[]")
+      fail(std::string(name) + "= with a value; expected positional numbers, or [] for none");
   }
 
   template <typename T>
@@ -237,9 +238,8 @@ class Reader {
 std::vector<std::string> line_words() {
   std::vector<std::string> words = {"model", "run", "unload"};
   words.insert(words.end(), kHeaders.begin(), kHeaders.end());
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (words.emplace_back(op_name(Step(std::in_place_index<I>))), ...);
-  }(std::make_index_sequence<std::variant_size_v<Step>>());
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (words.emplace_back(op_name(Step(std::in_place_index<I>))), ...); }
+  (std::make_index_sequence<std::variant_size_v<Step>>());
   return words;
 }
 
@@ -256,7 +256,8 @@ class CaseReader {
     if (!words) return words.error().message;
     const Word op = words->front();
     words->erase(words->begin());
-    if (op.kind != Word::Kind::kPlain || !op.key.empty()) return show(first) + " begins the line; expected an op, a header or a comment";
+    if (op.kind != Word::Kind::kPlain || !op.key.empty())
+      return show(first) + " begins the line; expected an op, a header or a comment";
     header_over_ = true;
     if (op.text == "model") return read_model(*words);
     if (op.text == "run" || op.text == "unload") return read_handle(op.text, *words);
@@ -291,7 +292,9 @@ class CaseReader {
   }
 
   std::string read_model(const std::vector<Word>& words) {
-    if (words.size() < 2) return "model without its " + std::string(words.empty() ? "handle" : "family") + "; expected model HANDLE FAMILY key=value ...";
+    if (words.size() < 2)
+      return "model without its " + std::string(words.empty() ? "handle" : "family") +
+             "; expected model HANDLE FAMILY key=value ...";
     std::vector<std::string> spec_words;
     std::set<std::string> keys;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -318,7 +321,8 @@ class CaseReader {
     const std::string& handle = words[0].text;
     if (unloaded_.count(handle) > 0) return "the model " + show(handle) + " is unloaded; expected a loaded one";
     if (loaded_.count(handle) == 0)
-      return "no model is called " + show(handle) + text::suggestion(handle, {loaded_.begin(), loaded_.end()}) + "; expected the handle of an earlier model line";
+      return "no model is called " + show(handle) + text::suggestion(handle, {loaded_.begin(), loaded_.end()}) +
+             "; expected the handle of an earlier model line";
     if (op == "run") {
       case_.trace.events.push_back(Run{handle, {}});
     } else {
@@ -363,7 +367,8 @@ Result<Case> parse_case(const std::string& text, const std::string& file) {
     return Error{file, 1, show(lines->front()) + " on the first line; expected \"cachet case 1\""};
   CaseReader reader;
   for (std::size_t i = 1; i < lines->size(); ++i)
-    if (const std::string problem = reader.read_line((*lines)[i]); !problem.empty()) return Error{file, static_cast<int>(i) + 1, problem};
+    if (const std::string problem = reader.read_line((*lines)[i]); !problem.empty())
+      return Error{file, static_cast<int>(i) + 1, problem};
   for (const char* header : {"law", "backend"})
     if (reader.headers().count(header) == 0)
       return Error{file, static_cast<int>(lines->size()), "no header " + show(header) + "; expected it before the first model"};

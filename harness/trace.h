@@ -45,10 +45,10 @@ struct Trace {
 
 struct Case {
   std::string law;
-  std::string backend;               ///< subject as on the command line: "static_cache+stale_length", "process:..."
-  std::string peer;                  ///< second subject of laws that compare two; empty: none
-  std::vector<std::int64_t> vary;    ///< the law's own choices (split points, a permutation, a changed token)
-  std::vector<std::string> notes;    ///< free text, kept
+  std::string backend;             ///< subject as on the command line: "static_cache+stale_length", "process:..."
+  std::string peer;                ///< second subject of laws that compare two; empty: none
+  std::vector<std::int64_t> vary;  ///< the law's own choices (split points, a permutation, a changed token)
+  std::vector<std::string> notes;  ///< free text, kept
   Trace trace;
 
   bool operator==(const Case&) const = default;

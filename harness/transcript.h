@@ -10,10 +10,10 @@
 namespace cachet {
 
 struct Transcript {
-  std::vector<RunRecord> runs;          ///< one for each run of the trace that was begun, in order
-  std::optional<std::string> refused;   ///< a load was refused: why; nothing after it was executed
-  std::optional<Broken> broken;         ///< a load, run or unload broke (then it is also the last run's, if it was in a run)
-  int broken_event = -1;                ///< index of that event in the trace
+  std::vector<RunRecord> runs;         ///< one for each run of the trace that was begun, in order
+  std::optional<std::string> refused;  ///< a load was refused: why; nothing after it was executed
+  std::optional<Broken> broken;        ///< a load, run or unload broke (then it is also the last run's, if it was in a run)
+  int broken_event = -1;               ///< index of that event in the trace
 
   bool complete() const { return !refused && !broken; }
 };

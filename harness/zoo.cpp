@@ -45,12 +45,16 @@ ZooRow run_zoo_entry(const ZooEntry& entry, const std::vector<Property>& laws, c
   std::vector<double> cases, evaluations;
   std::map<Signature, std::set<std::string>> minima;
   for (int seed = 1; seed <= options.seeds; ++seed) {
-    const CampaignResult result = run_campaign(entry.subject, laws, campaign_options(options, static_cast<std::uint64_t>(seed), entry.laws));
-    for (const std::string& error : result.harness_errors) row.missed.push_back("harness error by seed " + std::to_string(seed) + ": " + error);
+    const CampaignResult result =
+        run_campaign(entry.subject, laws, campaign_options(options, static_cast<std::uint64_t>(seed), entry.laws));
+    for (const std::string& error : result.harness_errors)
+      row.missed.push_back("harness error by seed " + std::to_string(seed) + ": " + error);
     if (!result.broken.empty()) row.missed.push_back(result.broken);
     bool all = true;
     for (const std::string& law : entry.laws) {
-      if (std::any_of(result.findings.begin(), result.findings.end(), [&](const Finding& f) { return f.signature.law == law && f.shrunk; })) continue;
+      if (std::any_of(result.findings.begin(), result.findings.end(),
+                      [&](const Finding& f) { return f.signature.law == law && f.shrunk; }))
+        continue;
       all = false;
       row.missed.push_back(law + " by seed " + std::to_string(seed));
     }
@@ -79,13 +83,15 @@ ZooRow run_zoo_entry(const ZooEntry& entry, const std::vector<Property>& laws, c
   return row;
 }
 
-PairRow run_zoo_pair(const ZooEntry& first, const ZooEntry& second, const Subject& both, const std::vector<Property>& laws, const ZooOptions& options) {
+PairRow run_zoo_pair(const ZooEntry& first, const ZooEntry& second, const Subject& both, const std::vector<Property>& laws,
+                     const ZooOptions& options) {
   constexpr int kPerSignature = 6;  // one defect may hide behind the other's signature
   const auto minima = [&](const Subject& subject, std::vector<std::string> until, int per_signature) {
     CampaignOptions campaign = campaign_options(options, 1, std::move(until));
     campaign.per_signature = per_signature;
     std::map<std::string, Signature> out;
-    for (const Finding& finding : run_campaign(subject, laws, campaign).findings) out.emplace(minimum_of(finding), finding.signature);
+    for (const Finding& finding : run_campaign(subject, laws, campaign).findings)
+      out.emplace(minimum_of(finding), finding.signature);
     return out;
   };
   std::vector<std::string> until = first.laws;

@@ -24,7 +24,9 @@ std::vector<int> pieces(const Case& value, std::size_t k, int n, int least) {
 /// The length of an append that can be split, 0 when it cannot.
 int splittable(const StepView& view) {
   const auto* append = std::get_if<Append>(view.step);
-  if (append == nullptr || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !append->keep || !append->pad.empty()) return 0;
+  if (append == nullptr || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !append->keep ||
+      !append->pad.empty())
+    return 0;
   const std::size_t n = append->tokens.front().size();
   const bool even = std::all_of(append->tokens.begin(), append->tokens.end(), [&](const Tokens& row) { return row.size() == n; });
   return even && n >= 2 ? static_cast<int>(n) : 0;
@@ -37,7 +39,8 @@ Verdict judge(const Case& value, Lab& lab) {
   std::size_t splits = 0, k = 0;
   for (const StepView& view : main.views) {
     const int n = splittable(view);
-    const std::vector<int> sizes = n > 0 ? pieces(value, k++, n, lab.configuration().declarations.append_min.value_or(1)) : std::vector<int>{n};
+    const std::vector<int> sizes =
+        n > 0 ? pieces(value, k++, n, lab.configuration().declarations.append_min.value_or(1)) : std::vector<int>{n};
     splits += sizes.size() - 1;
     int at = 0;
     for (const int size : sizes) {

@@ -20,7 +20,8 @@ Verdict judge_cells(Lab& lab, const StepView& a, const AskedRow& x, const StepVi
   const OracleRow before = *asked;  // the next question may move it
   const OracleRow* after = reference_row(lab, y.history);
   const std::vector<double> mine = a.report->logits->at(x.row, x.position), theirs = b.report->logits->at(y.row, y.position);
-  if (after == nullptr || mine.size() != before.logits.size() || theirs.size() != mine.size()) return Vacuous{"the reference cannot say"};
+  if (after == nullptr || mine.size() != before.logits.size() || theirs.size() != mine.size())
+    return Vacuous{"the reference cannot say"};
   double least = 0, moved = 0;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const double must = std::abs(before.logits[i] - after->logits[i]) - before.envelope[i] - after->envelope[i];
@@ -30,7 +31,8 @@ Verdict judge_cells(Lab& lab, const StepView& a, const AskedRow& x, const StepVi
   }
   if (least <= 0) return Vacuous{"the reference does not move beyond the envelopes"};
   if (!(moved < kMoved * least)) return Pass{};
-  return fail_at(a, "ignored", fmt::format("a move of at least {:.3g} when an earlier token changes", least), fmt::format("{:.3g}", moved),
+  return fail_at(a, "ignored", fmt::format("a move of at least {:.3g} when an earlier token changes", least),
+                 fmt::format("{:.3g}", moved),
                  fmt::format("row {} after [{}] and after [{}]", x.row, fmt::join(x.history, " "), fmt::join(y.history, " ")));
 }
 
@@ -44,7 +46,8 @@ Verdict judge(const Case& value, Lab& lab) {
   std::vector<int> appends;
   for (const StepView& view : main.views) {
     const auto* append = std::get_if<Append>(view.step);
-    if (append != nullptr && append->keep && view.ok() && view.judged && view.expected.demand == Demand::kAnswer) appends.push_back(view.index);
+    if (append != nullptr && append->keep && view.ok() && view.judged && view.expected.demand == Demand::kAnswer)
+      appends.push_back(view.index);
   }
   if (appends.empty() || main.model->spec.vocab < 2) return Vacuous{"no token can be changed"};
   std::vector<Step> twin(main.steps.begin(), main.steps.begin() + static_cast<std::ptrdiff_t>(main.views.size()));
@@ -72,7 +75,8 @@ Verdict judge(const Case& value, Lab& lab) {
 Property context_matters() {
   Property law;
   law.name = "context_matters";
-  law.claim = "Where changing a token in reach moves the reference's next row by more than both envelopes, it moves the backend's too.";
+  law.claim =
+      "Where changing a token in reach moves the reference's next row by more than both envelopes, it moves the backend's too.";
   law.needs = {{"append"}, {"numeric"}};
   law.aim.favour = {{"append", 30}};
   law.aim.vary = [](const std::vector<Step>&, const ModelSpec&, Draw& draw) { return choices(draw, 4, 31); };

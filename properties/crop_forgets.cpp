@@ -7,10 +7,14 @@ namespace {
 
 /// A crop that removed something and left rows that a fresh session can be fed.
 bool cuts(const StepView& view) {
-  if (!std::holds_alternative<Crop>(*view.step) || !view.ok() || !view.judged || !view.after || view.after->torn || view.after->moved) return false;
+  if (!std::holds_alternative<Crop>(*view.step) || !view.ok() || !view.judged || !view.after || view.after->torn ||
+      view.after->moved)
+    return false;
   const ShadowSession& after = *view.after;
   for (int r = 0; r < after.rows(); ++r)
-    if (after.pending[static_cast<std::size_t>(r)] != 0 || after.history[static_cast<std::size_t>(r)].size() != after.history[0].size()) return false;
+    if (after.pending[static_cast<std::size_t>(r)] != 0 ||
+        after.history[static_cast<std::size_t>(r)].size() != after.history[0].size())
+      return false;
   return after.history != view.before->history;
 }
 
@@ -22,7 +26,8 @@ Verdict judge(const Case& value, Lab& lab) {
   if (crops.empty()) return Vacuous{"no crop removed anything"};
   const int at = crops[static_cast<std::size_t>(choice(value, 0, static_cast<int>(crops.size())))];
   const int left = main.views[static_cast<std::size_t>(at)].after->longest();
-  if (left > 0 && lab.configuration().declarations.append_min.value_or(1) > 1) return Vacuous{"a fresh session may not be fed what is left"};
+  if (left > 0 && lab.configuration().declarations.append_min.value_or(1) > 1)
+    return Vacuous{"a fresh session may not be fed what is left"};
   const Restart twin = restart(main, session_of(main.steps[static_cast<std::size_t>(at)]), at, lab.configuration());
   return compare_runs(lab, main, lab.fresh(twin.steps), {twin.pairs, "crop"});
 }

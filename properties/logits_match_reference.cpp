@@ -11,11 +11,15 @@ Verdict judge(const Case&, Lab& lab) {
   bool any = false;
   for (const StepView& view : lab.main().views) {
     const auto* append = std::get_if<Append>(view.step);
-    if (append == nullptr || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !view.report->logits || view.before->moved) continue;
+    if (append == nullptr || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !view.report->logits ||
+        view.before->moved)
+      continue;
     const std::vector<AskedRow> asked = asked_rows(view);
     const LogitsArray& got = *view.report->logits;
     if (asked.empty() && got.rows * got.n != 0)
-      return fail_at(view, "logits_shape", fmt::format("{} rows, {}", view.before->rows(), append->want == Want::kAll ? "one row of logits a token" : "the last row of logits"),
+      return fail_at(view, "logits_shape",
+                     fmt::format("{} rows, {}", view.before->rows(),
+                                 append->want == Want::kAll ? "one row of logits a token" : "the last row of logits"),
                      fmt::format("shape ({}, {}, {})", got.rows, got.n, got.vocab));
     if (asked.empty()) return fail_at(view, "logits_shape", "logits", "an empty array");
     for (const AskedRow& row : asked) {

@@ -31,13 +31,17 @@ Verdict judge(const Case&, Lab& lab) {
     if (view.expected.demand == Demand::kRefuse && is_overflow(fault)) {
       any = true;
       if (view.ok()) return fail_at(view, "answered:" + fault, "a refusal: " + fault, "an answer");
-      if (view.report->status == Status::kFailed) return fail_at(view, "failed:" + fault, "a refusal before anything is done: " + fault, view.report->kind + ": " + view.report->message);
+      if (view.report->status == Status::kFailed)
+        return fail_at(view, "failed:" + fault, "a refusal before anything is done: " + fault,
+                       view.report->kind + ": " + view.report->message);
       const bool fed = view.report->calls && !view.report->calls->empty();
       if (fed && lab.configuration().declarations.overflow == "refuse")
-        return fail_at(view, "fed_before_refusal", "refused before anything is done", fmt::format("{} model calls", view.report->calls->size()), "attested by calls");
+        return fail_at(view, "fed_before_refusal", "refused before anything is done",
+                       fmt::format("{} model calls", view.report->calls->size()), "attested by calls");
     } else if (main.model && fills(view, main.model->spec)) {
       any = true;
-      if (!view.ok()) return fail_at(view, "exact_fill", "an answer: the tokens fit exactly", view.report->kind + ": " + view.report->message);
+      if (!view.ok())
+        return fail_at(view, "exact_fill", "an answer: the tokens fit exactly", view.report->kind + ": " + view.report->message);
     }
   }
   return any ? Verdict(Pass{}) : Vacuous{"no call reached the capacity"};

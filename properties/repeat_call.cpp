@@ -29,7 +29,9 @@ Verdict judge(const Case& value, Lab& lab) {
 Property repeat_call() {
   Property law;
   law.name = "repeat_call";
-  law.claim = "A call's result does not depend on the calls before it: same prompt, other prompt, shorter after longer, larger budget, other batch size.";
+  law.claim =
+      "A call's result does not depend on the calls before it: same prompt, other prompt, shorter after longer, larger budget, "
+      "other batch size.";
   law.needs = {{"append", "complete"}};
   law.aim.favour = {{"complete", 30}};
   law.aim.must = {"complete"};

@@ -9,7 +9,8 @@ Verdict judge(const Case& value, Lab& lab) {
   const Observed& main = lab.main();
   std::vector<int> resets;  // last first
   for (const StepView& view : main.views)
-    if (std::holds_alternative<Reset>(*view.step) && view.ok() && view.after && !view.after->torn && (view.before->torn || view.before->longest() > 0))
+    if (std::holds_alternative<Reset>(*view.step) && view.ok() && view.after && !view.after->torn &&
+        (view.before->torn || view.before->longest() > 0))
       resets.insert(resets.begin(), view.index);
   if (resets.empty()) return Vacuous{"no session with content was reset"};
   const int at = resets[static_cast<std::size_t>(choice(value, 0, static_cast<int>(resets.size())))];

@@ -7,17 +7,21 @@ namespace cachet::properties {
 namespace {
 
 /// One report of lengths against the shadow's session; nullopt when nothing in it could be judged.
-std::optional<Verdict> judge_report(const StepView& view, const LengthReport& report, const std::string& kind, const std::string& what) {
+std::optional<Verdict> judge_report(const StepView& view, const LengthReport& report, const std::string& kind,
+                                    const std::string& what) {
   const ShadowSession& session = *view.after;
   bool any = false;
   for (int r = 0; r < session.rows(); ++r) {
     const int expected = session.committed(r);
-    if (report.of_row(r) == nullptr) return fail_at(view, "length_rows", fmt::format("{} rows", session.rows()), fmt::format("{} rows", report.values.size()), what);
+    if (report.of_row(r) == nullptr)
+      return fail_at(view, "length_rows", fmt::format("{} rows", session.rows()), fmt::format("{} rows", report.values.size()),
+                     what);
     if (!report.per_row && expected != session.committed(0)) return std::nullopt;  // one value cannot speak for ragged rows
     const std::optional<double> observed = length_of_row(report, r, session.rows());
     if (!observed) continue;  // what is no number at all is the other length law's matter
     any = true;
-    if (*observed != expected) return fail_at(view, kind, std::to_string(expected), to_string(*report.of_row(r)), fmt::format("{} of row {}", what, r));
+    if (*observed != expected)
+      return fail_at(view, kind, std::to_string(expected), to_string(*report.of_row(r)), fmt::format("{} of row {}", what, r));
   }
   return any ? std::optional<Verdict>(Pass{}) : std::nullopt;
 }
@@ -25,7 +29,8 @@ std::optional<Verdict> judge_report(const StepView& view, const LengthReport& re
 Verdict judge(const Case&, Lab& lab) {
   Gathered gathered;
   for (const StepView& view : lab.main().views) {
-    const bool settled = view.judged && view.after && !view.after->torn && view.after->pending_known && view.report->status != Status::kFailed;
+    const bool settled =
+        view.judged && view.after && !view.after->torn && view.after->pending_known && view.report->status != Status::kFailed;
     if (!settled || view.expected.demand == Demand::kUndefined) continue;
     if (view.after->moved && lab.configuration().declarations.length_counts == "positions") continue;
     const auto add = [&](const LengthReport& report, const char* kind, const std::string& what) {
@@ -47,7 +52,9 @@ Verdict judge(const Case&, Lab& lab) {
 Property seq_length_counts_tokens() {
   Property law;
   law.name = "seq_length_counts_tokens";
-  law.claim = "Length is 0 when fresh and afterwards exactly the committed tokens of that row, in every layer, after every step; reading it changes nothing.";
+  law.claim =
+      "Length is 0 when fresh and afterwards exactly the committed tokens of that row, in every layer, after every step; reading "
+      "it changes nothing.";
   law.needs = {{"append"}};
   law.always = true;
   law.aim.favour = {{"length", 8}, {"crop", 8}, {"reset", 4}, {"generate", 6}};

@@ -11,11 +11,13 @@ Verdict judge(const Case&, Lab& lab) {
     std::vector<std::pair<std::string, const LengthReport*>> all;
     if (view.report->lengths) all.emplace_back("length", &*view.report->lengths);
     if (view.report->layer_lengths)
-      for (std::size_t l = 0; l < view.report->layer_lengths->size(); ++l) all.emplace_back("length of layer " + std::to_string(l), &(*view.report->layer_lengths)[l]);
+      for (std::size_t l = 0; l < view.report->layer_lengths->size(); ++l)
+        all.emplace_back("length of layer " + std::to_string(l), &(*view.report->layer_lengths)[l]);
     for (const auto& [name, report] : all)
       for (const Value& value : report->values) {
         any = true;
-        if (!std::holds_alternative<IntegerValue>(value)) return fail_at(view, "length_type", "a plain integer", to_string(value), name);
+        if (!std::holds_alternative<IntegerValue>(value))
+          return fail_at(view, "length_type", "a plain integer", to_string(value), name);
       }
   }
   return any ? Verdict(Pass{}) : Vacuous{"no length was reported"};

@@ -23,7 +23,8 @@ std::vector<Tokens> legal_prompts(const StepView& view, int r, const Configurati
     const auto suffix = [&](std::int64_t from) { out.emplace_back(fed.begin() + from, fed.end()); };
     const auto& cached = view.report->cached;
     if (cached && row < cached->size()) {
-      suffix(std::clamp<std::int64_t>((*cached)[row], 0, std::max<std::int64_t>(n - 1, 0)));  // of a fully cached prompt the last token
+      suffix(std::clamp<std::int64_t>((*cached)[row], 0,
+                                      std::max<std::int64_t>(n - 1, 0)));  // of a fully cached prompt the last token
     } else {
       for (std::int64_t from = 0; from < n; ++from) suffix(from);
     }
@@ -64,7 +65,8 @@ Verdict judge_row(const StepView& view, int r, const Configuration& configuratio
   const std::vector<Tokens> legal = legal_feeds(view, r, configuration);
   if (legal.empty()) return Vacuous{"what was emitted is not known"};
   Tokens fed;
-  for (const ModelCall& call : *view.report->calls) fed.insert(fed.end(), call.tokens[static_cast<std::size_t>(r)].begin(), call.tokens[static_cast<std::size_t>(r)].end());
+  for (const ModelCall& call : *view.report->calls)
+    fed.insert(fed.end(), call.tokens[static_cast<std::size_t>(r)].begin(), call.tokens[static_cast<std::size_t>(r)].end());
   if (std::find(legal.begin(), legal.end(), fed) != legal.end()) return Pass{};
   const std::size_t expected = legal.front().size();
   const char* kind = fed.size() < expected ? "gap" : fed.size() > expected ? "overlap" : "fed_wrong";
@@ -73,9 +75,11 @@ Verdict judge_row(const StepView& view, int r, const Configuration& configuratio
 
 Verdict judge_step(const StepView& view, const Configuration& configuration) {
   const bool feeds = std::holds_alternative<Append>(*view.step) || loop_of(*view.step) != nullptr;
-  if (!feeds || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !view.report->calls) return Vacuous{"no calls"};
+  if (!feeds || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !view.report->calls)
+    return Vacuous{"no calls"};
   const Loop* loop = loop_of(*view.step);
-  if (loop != nullptr && (!loop->extras.empty() || !view.report->tokens || (view.after && view.after->torn))) return Vacuous{"not a plain loop"};
+  if (loop != nullptr && (!loop->extras.empty() || !view.report->tokens || (view.after && view.after->torn)))
+    return Vacuous{"not a plain loop"};
   const Rows* given = rows_of(*view.step);
   const int rows = view.before ? view.before->rows() : static_cast<int>(given->size());
   bool by_rows = loop == nullptr || static_cast<int>(view.report->tokens->size()) == rows;
@@ -84,7 +88,8 @@ Verdict judge_step(const StepView& view, const Configuration& configuration) {
     const bool empty = std::all_of(call.tokens.begin(), call.tokens.end(), [](const Tokens& row) { return row.empty(); });
     const bool no_width = call.shape.size() > 1 && call.shape[1] == 0;
     if (empty && (no_width || loop == nullptr || !loop->stop || first == 0))
-      return fail_at(view, "empty_slice", "at least one token in every model call", fmt::format("call {} of {} feeds none", first, view.report->calls->size()), "attested by calls");
+      return fail_at(view, "empty_slice", "at least one token in every model call",
+                     fmt::format("call {} of {} feeds none", first, view.report->calls->size()), "attested by calls");
     by_rows = by_rows && static_cast<int>(call.tokens.size()) == rows;
     ++first;
   }
@@ -107,7 +112,8 @@ Verdict judge(const Case&, Lab& lab) {
 Property tail_slice_is_exact() {
   Property law;
   law.name = "tail_slice_is_exact";
-  law.claim = "Each step feeds the model exactly the part of the history that it had not yet cached: never empty, no gap, no overlap.";
+  law.claim =
+      "Each step feeds the model exactly the part of the history that it had not yet cached: never empty, no gap, no overlap.";
   law.needs = {{"append", "complete"}, {"calls"}};
   law.always = true;
   law.aim.favour = {{"complete", 25}, {"generate", 10}, {"crop", 4}};

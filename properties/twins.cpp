@@ -24,7 +24,9 @@ Restart restart(const Observed& main, const std::string& session, int from, cons
   const int most = configuration.declarations.append_max.value_or(std::max(n, 1));
   for (int at = 0; at < n; at += most) {
     Append piece{session, {}, {}, Want::kLast, true};
-    for (const Tokens& row : now.history) piece.tokens.emplace_back(row.begin() + std::min<int>(at, static_cast<int>(row.size())), row.begin() + std::min<int>(at + most, static_cast<int>(row.size())));
+    for (const Tokens& row : now.history)
+      piece.tokens.emplace_back(row.begin() + std::min<int>(at, static_cast<int>(row.size())),
+                                row.begin() + std::min<int>(at + most, static_cast<int>(row.size())));
     out.steps.push_back(std::move(piece));
   }
   out.pairs.emplace_back(from, static_cast<int>(out.steps.size()) - 1);
@@ -32,7 +34,8 @@ Restart restart(const Observed& main, const std::string& session, int from, cons
     const Step& step = main.steps[i];
     if (session_of(step) != session) continue;
     if (std::holds_alternative<Restore>(step) || std::holds_alternative<Rollback>(step)) break;
-    if (std::holds_alternative<Fork>(step) || std::holds_alternative<Save>(step) || std::holds_alternative<Snapshot>(step)) continue;
+    if (std::holds_alternative<Fork>(step) || std::holds_alternative<Save>(step) || std::holds_alternative<Snapshot>(step))
+      continue;
     out.pairs.emplace_back(static_cast<int>(i), static_cast<int>(out.steps.size()));
     out.steps.push_back(step);
     if (std::holds_alternative<Close>(step) || std::holds_alternative<Release>(step)) break;

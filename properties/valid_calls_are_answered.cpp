@@ -11,7 +11,8 @@ Verdict judge(const Case&, Lab& lab) {
     any = true;
     if (view.ok()) continue;
     const char* kind = view.report->status == Status::kRefused ? "refused" : "failed";
-    return fail_at(view, kind, "an answer: the call is legal and within the declarations", view.report->kind + ": " + view.report->message);
+    return fail_at(view, kind, "an answer: the call is legal and within the declarations",
+                   view.report->kind + ": " + view.report->message);
   }
   return any ? Verdict(Pass{}) : Vacuous{"no valid call was made"};
 }

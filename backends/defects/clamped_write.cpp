@@ -10,7 +10,9 @@ Defect clamped_write() {
           {"overflow_is_refused"},
           2,
           [](Seams& seams) {
-            seams.over = [](const RowFacts& row, int more, int limit) { return limit < row.capacity && row.length + more > limit; };
+            seams.over = [](const RowFacts& row, int more, int limit) {
+              return limit < row.capacity && row.length + more > limit;
+            };
             seams.slot = [](const Fed& f) { return std::min(f.row.length + f.index, f.row.capacity - 1); };
             seams.visible = [](const Fed& f) { return std::min(f.past + f.index + 1, f.row.capacity); };
           }};

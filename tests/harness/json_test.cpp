@@ -39,7 +39,8 @@ TEST(StepJson, IsTheProtocols) {
   expect_step(Generate{"a", std::nullopt, Loop{2, std::nullopt, 0, {}}}, R"({"op":"generate","session":"a","new":2})");
   expect_step(Generate{"a", Rows{{1}}, Loop{2, Tokens{}, 1, {{"beams", R"({"width":2})"}}}},
               R"({"op":"generate","session":"a","tokens":[[1]],"new":2,"stop":[],"min_new":1,"beams":{"width":2}})");
-  expect_step(Complete{{{1}}, 8, Loop{1, Tokens{-5}, 0, {}}}, R"({"op":"complete","tokens":[[1]],"capacity":8,"new":1,"stop":[-5]})");
+  expect_step(Complete{{{1}}, 8, Loop{1, Tokens{-5}, 0, {}}},
+              R"({"op":"complete","tokens":[[1]],"capacity":8,"new":1,"stop":[-5]})");
   expect_step(Crop{"a", {2, -1}}, R"({"op":"crop","session":"a","length":[2,-1]})");
   expect_step(Remove{"a", 1, std::nullopt}, R"({"op":"remove","session":"a","begin":1})");
   expect_step(Shift{"a", 1, 3, -1}, R"({"op":"shift","session":"a","begin":1,"end":3,"delta":-1})");
@@ -79,7 +80,11 @@ TEST(StepJson, DefaultsMayBeWrittenOut) {
   EXPECT_TRUE(*step == Step(Append{"a", {{1}}, {}, Want::kLast, true}));
 }
 
-struct BadStep { const char* text; const char* kind; const char* word; };
+struct BadStep {
+  const char* text;
+  const char* kind;
+  const char* word;
+};
 
 TEST(StepJson, MalformedStepsAreRefusedByKind) {
   const std::vector<BadStep> bad = {
@@ -136,11 +141,13 @@ TEST(StepJson, MalformedStepsAreRefusedByKind) {
 TEST(StepJson, DeepNestingThatNoParserBoundedIsRefused) {
   Json deep = Json::object();
   for (int i = 0; i < 200; ++i) deep = Json{{"a", std::move(deep)}};
-  EXPECT_FALSE(step_from_json(Json{{"op", "complete"}, {"tokens", Json::array({Json::array({1})})}, {"new", 1}, {"beams", deep}}));
+  EXPECT_FALSE(
+      step_from_json(Json{{"op", "complete"}, {"tokens", Json::array({Json::array({1})})}, {"new", 1}, {"beams", deep}}));
 }
 
 TEST(ParseJson, RefusesWhatIsNotOneText) {
-  for (const char* text : {"", " ", "{", "[1,]", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "nul", "01", "1e999", "\"\xFF\"", "'a'", "NaN", "[1] [2]"})
+  for (const char* text :
+       {"", " ", "{", "[1,]", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "nul", "01", "1e999", "\"\xFF\"", "'a'", "NaN", "[1] [2]"})
     EXPECT_FALSE(parse_json(text)) << text;
   EXPECT_FALSE(parse_json(std::string("{}\0x", 4)));
   EXPECT_FALSE(parse_json(std::string(1000000, '[')));
@@ -157,7 +164,9 @@ Report full_report() {
   report.message = "it \"broke\"\n";
   report.state_unchanged = false;
   report.logits = LogitsArray{1, 2, 2, {0.25, -1.5, 0.1, kInf}, {}};
-  report.lengths = LengthReport{true, {IntegerValue{3}, RealValue{3.0}, RealValue{kNan}, TextValue{"three"}, NoneValue{}, ArrayValue{"int64", {1}, {3}, "cpu"}}};
+  report.lengths = LengthReport{
+      true,
+      {IntegerValue{3}, RealValue{3.0}, RealValue{kNan}, TextValue{"three"}, NoneValue{}, ArrayValue{"int64", {1}, {3}, "cpu"}}};
   report.layer_lengths = {LengthReport{false, {IntegerValue{1}}}, LengthReport{true, {}}};
   report.tokens = Rows{{1, 2}, {}};
   report.stopped = {{"stop", "length"}};
@@ -188,10 +197,12 @@ TEST(ReportJson, EveryFieldSurvivesBothWays) {
 }
 
 TEST(ReportJson, WhatIsNotToldIsNotObserved) {
-  const Result<Report> report = report_from_json(parsed(R"({"index":0,"status":"ok","state_unchanged":null,"unknown":{"a":[1]}})"));
+  const Result<Report> report =
+      report_from_json(parsed(R"({"index":0,"status":"ok","state_unchanged":null,"unknown":{"a":[1]}})"));
   ASSERT_TRUE(report);
-  EXPECT_FALSE(report->state_unchanged || report->logits || report->lengths || report->layer_lengths || report->tokens || report->stopped ||
-               report->scores || report->calls || report->compilations || report->cached || report->changed || report->seconds);
+  EXPECT_FALSE(report->state_unchanged || report->logits || report->lengths || report->layer_lengths || report->tokens ||
+               report->stopped || report->scores || report->calls || report->compilations || report->cached || report->changed ||
+               report->seconds);
   EXPECT_EQ(dump(report_to_json(*report)), R"({"index":0,"status":"ok"})");
 }
 
@@ -213,8 +224,8 @@ TEST(ReportJson, TheProtocolsExampleReadsAsDocumented) {
 }
 
 TEST(ReportJson, AbsentCellsAreApartFromNan) {
-  const Result<Report> report = report_from_json(
-      parsed(R"({"index":0,"status":"ok","logits":{"shape":[2,1,2],"values":[null,null,"NaN","-Infinity"]}})"));
+  const Result<Report> report =
+      report_from_json(parsed(R"({"index":0,"status":"ok","logits":{"shape":[2,1,2],"values":[null,null,"NaN","-Infinity"]}})"));
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->logits->is_absent(0, 0));
   EXPECT_FALSE(report->logits->is_absent(1, 0));
@@ -227,20 +238,25 @@ std::string array_text(const std::string& dtype, const std::string& shape, const
 }
 
 TEST(ArrayJson, EveryTypeIsLittleEndian) {
-  struct Packed { const char* dtype; std::vector<std::uint8_t> bytes; std::vector<double> numbers; };
-  for (const Packed& p : std::vector<Packed>{{"float32", {0, 0, 128, 62, 0, 0, 192, 191}, {0.25, -1.5}},
-                                             {"float64", {0, 0, 0, 0, 0, 0, 208, 63}, {0.25}},
-                                             {"float16", {0, 52, 0, 190, 1, 0, 255, 123, 0, 124, 0, 128}, {0.25, -1.5, 0x1p-24, 65504, kInf, -0.0}},
-                                             {"bfloat16", {128, 62, 192, 191}, {0.25, -1.5}},
-                                             {"int8", {255, 127}, {-1, 127}},
-                                             {"uint8", {255}, {255}},
-                                             {"int16", {254, 255}, {-2}},
-                                             {"uint16", {254, 255}, {65534}},
-                                             {"int32", {253, 255, 255, 255}, {-3}},
-                                             {"uint32", {253, 255, 255, 255}, {4294967293.0}},
-                                             {"int64", {252, 255, 255, 255, 255, 255, 255, 255}, {-4}},
-                                             {"uint64", {0, 0, 0, 0, 0, 0, 0, 128}, {0x1p63}},
-                                             {"bool", {0, 1}, {0, 1}}}) {
+  struct Packed {
+    const char* dtype;
+    std::vector<std::uint8_t> bytes;
+    std::vector<double> numbers;
+  };
+  for (const Packed& p :
+       std::vector<Packed>{{"float32", {0, 0, 128, 62, 0, 0, 192, 191}, {0.25, -1.5}},
+                           {"float64", {0, 0, 0, 0, 0, 0, 208, 63}, {0.25}},
+                           {"float16", {0, 52, 0, 190, 1, 0, 255, 123, 0, 124, 0, 128}, {0.25, -1.5, 0x1p-24, 65504, kInf, -0.0}},
+                           {"bfloat16", {128, 62, 192, 191}, {0.25, -1.5}},
+                           {"int8", {255, 127}, {-1, 127}},
+                           {"uint8", {255}, {255}},
+                           {"int16", {254, 255}, {-2}},
+                           {"uint16", {254, 255}, {65534}},
+                           {"int32", {253, 255, 255, 255}, {-3}},
+                           {"uint32", {253, 255, 255, 255}, {4294967293.0}},
+                           {"int64", {252, 255, 255, 255, 255, 255, 255, 255}, {-4}},
+                           {"uint64", {0, 0, 0, 0, 0, 0, 0, 128}, {0x1p63}},
+                           {"bool", {0, 1}, {0, 1}}}) {
     json::Array array;
     json::Flaw flaw;
     ASSERT_TRUE(json::read(parsed(array_text(p.dtype, "[" + std::to_string(p.numbers.size()) + "]", p.bytes)), array, flaw))
@@ -265,11 +281,16 @@ TEST(Base64, IsStrictAndInverse) {
     EXPECT_EQ(out, bytes);
   }
   EXPECT_EQ(json::encode_base64({'f', 'o', 'o', 'b'}), "Zm9vYg==");
-  for (const char* bad : {"A", "AA", "AAA", "AA=A", "A===", "====", "AB==", "AAB=", "AA A", "AA-_", "Zm9vYg==Zm9v", "\xC3\xA9" "AA"})
+  for (const char* bad : {"A", "AA", "AAA", "AA=A", "A===", "====", "AB==", "AAB=", "AA A", "AA-_", "Zm9vYg==Zm9v",
+                          "\xC3\xA9"
+                          "AA"})
     EXPECT_FALSE(json::decode_base64(bad, out)) << bad;
 }
 
-struct BadReport { std::string field; const char* word; };
+struct BadReport {
+  std::string field;
+  const char* word;
+};
 
 TEST(ReportJson, MalformedFieldsAreNamed) {
   const std::vector<BadReport> bad = {
@@ -325,8 +346,8 @@ TEST(ReportJson, MalformedFieldsAreNamed) {
     EXPECT_THAT(report.error().message, HasSubstr(b.word)) << b.field;
     EXPECT_THAT(report.error().message, ::testing::StartsWith("step 3: ")) << b.field;
   }
-  for (const char* text : {"7", "{}", R"({"index":0})", R"({"index":-1,"status":"ok"})", R"({"index":0,"status":"fine"})", R"({"index":0,"status":1})",
-                           R"({"index":4294967296,"status":"ok"})", R"({"status":"ok"})"})
+  for (const char* text : {"7", "{}", R"({"index":0})", R"({"index":-1,"status":"ok"})", R"({"index":0,"status":"fine"})",
+                           R"({"index":0,"status":1})", R"({"index":4294967296,"status":"ok"})", R"({"status":"ok"})"})
     EXPECT_FALSE(report_from_json(parsed(text))) << text;
 }
 
@@ -368,14 +389,18 @@ TEST(DescriptionJson, EveryDeclarationSurvivesBothWays) {
 }
 
 TEST(DescriptionJson, OneWordStandsForAllThreeNumericParts) {
-  const Result<Configuration> c = configuration_from_json(parsed(R"({"name":"eager","capabilities":["append"],"declarations":{"numeric":"float32"}})"));
+  const Result<Configuration> c =
+      configuration_from_json(parsed(R"({"name":"eager","capabilities":["append"],"declarations":{"numeric":"float32"}})"));
   ASSERT_TRUE(c) << c.error().message;
   EXPECT_EQ(c->declarations.numeric, (NumericClass{"float32", "float32", "float32"}));
   EXPECT_EQ(configuration_to_json(*c)["declarations"]["numeric"], "float32");
 }
 
 TEST(DescriptionJson, MalformedOnesAreNamed) {
-  struct Bad { const char* declarations; const char* word; };
+  struct Bad {
+    const char* declarations;
+    const char* word;
+  };
   for (const Bad& b : std::vector<Bad>{{R"({"numeric":"float31"})", "declarations.numeric"},
                                        {R"({"numeric":{"compute":"float32"}})", "numeric.weights: is missing"},
                                        {R"({"numeric":"quantised"})", "not quantised"},
@@ -389,14 +414,16 @@ TEST(DescriptionJson, MalformedOnesAreNamed) {
                                        {R"({"compile_budget":{"decode":"one"}})", "compile_budget.decode: "},
                                        {R"({"idle_rows":1})", "idle_rows: "},
                                        {R"([])", "declarations: "}}) {
-    const auto c = configuration_from_json(parsed(std::string(R"({"name":"a","capabilities":["append"],"declarations":)") + b.declarations + "}"));
+    const auto c = configuration_from_json(
+        parsed(std::string(R"({"name":"a","capabilities":["append"],"declarations":)") + b.declarations + "}"));
     ASSERT_FALSE(c) << b.declarations;
     EXPECT_THAT(c.error().message, HasSubstr(b.word));
   }
   const std::string good = R"({"name":"a","capabilities":["append"]})";
   for (const std::string& text :
        {std::string("[]"), std::string("{}"), R"({"protocol":2,"name":"t","version":"1","configurations":[)" + good + "]}",
-        R"({"name":"t","version":"1","configurations":[)" + good + "]}", std::string(R"({"protocol":1,"name":"t","version":"1","configurations":[]})"),
+        R"({"name":"t","version":"1","configurations":[)" + good + "]}",
+        std::string(R"({"protocol":1,"name":"t","version":"1","configurations":[]})"),
         R"({"protocol":1,"name":"t","version":"1","configurations":[)" + good + "," + good + "]}",
         std::string(R"({"protocol":1,"name":"t","version":"1","configurations":[{"name":"a","capabilities":["crop"]}]})"),
         std::string(R"({"protocol":1,"name":"t","version":"1","configurations":[{"name":"a","capabilities":["append","fly"]}]})"),
@@ -412,7 +439,8 @@ TEST(SpecJson, SurvivesBothWaysAndNamesWhatIsWrong) {
   EXPECT_EQ(*spec_from_json(parsed(dump(spec_to_json(spec)))), spec);
   EXPECT_EQ(*spec_from_json(spec_to_json(ModelSpec{})), ModelSpec{});
   EXPECT_EQ(spec_to_json(spec)["weights"], "seed:0");
-  for (const char* text : {"[]", "{}", R"({"family":1})", R"({"family":"gpt2","layers":[1]})", R"({"family":"gpt2","wings":2})", R"({"family":"gpt2","layers":"x"})"})
+  for (const char* text : {"[]", "{}", R"({"family":1})", R"({"family":"gpt2","layers":[1]})", R"({"family":"gpt2","wings":2})",
+                           R"({"family":"gpt2","layers":"x"})"})
     EXPECT_FALSE(spec_from_json(parsed(text))) << text;
 }
 
@@ -428,8 +456,9 @@ void disturb(Json& value, Drawn& drawn) {
     }
     return;
   }
-  value = drawn.pick<Json>({nullptr, true, -1, 0, 1, 2.5, "NaN", "", "ok", "array", "AAAAAA==", Json::array(), Json::object(), Json::array({1}), Json::array({Json::array()}),
-                            std::numeric_limits<std::uint64_t>::max(), std::numeric_limits<std::int64_t>::min(), 1e300, 67108864});
+  value = drawn.pick<Json>({nullptr, true, -1, 0, 1, 2.5, "NaN", "", "ok", "array", "AAAAAA==", Json::array(), Json::object(),
+                            Json::array({1}), Json::array({Json::array()}), std::numeric_limits<std::uint64_t>::max(),
+                            std::numeric_limits<std::int64_t>::min(), 1e300, 67108864});
 }
 
 /// Decodes by every decoder; what is accepted must be a fixpoint, what is not must say so. The number accepted.
@@ -455,8 +484,9 @@ int decode_all(const Json& value) {
 }
 
 TEST(Json, MutatedMessagesAreReadOrRefusedAndNothingElse) {
-  const std::vector<Json> whole = {report_to_json(full_report()), description_to_json(full_description()),
-                                   parsed(R"({"index":0,"status":"ok","logits":{"shape":[2,1,2],"values":[null,null,"NaN",1]}})")};
+  const std::vector<Json> whole = {
+      report_to_json(full_report()), description_to_json(full_description()),
+      parsed(R"({"index":0,"status":"ok","logits":{"shape":[2,1,2],"values":[null,null,"NaN",1]}})")};
   int texts = 0, accepted = 0;
   std::string other = dump(whole[0]);
   for (std::uint64_t seed = 0; seed < 20000; ++seed) {
@@ -503,10 +533,18 @@ TEST(Verdict, IsNamedAndCountedAndSigned) {
   Divergence d;
   d.kind = "logits";
   d.op = "append";
-  const std::vector<std::pair<Verdict, std::string>> failures = {
-      {Fail{d}, "fail"}, {Overclaim{d}, "overclaim"}, {Crash{d}, "crash"}, {Timeout{d}, "timeout"}, {Nondeterministic{}, "nondeterministic"}, {UnexpectedPass{}, "unexpected_pass"}};
-  const std::vector<std::pair<Verdict, std::string>> others = {{Pass{}, "pass"},      {Tie{}, "tie"},       {Vacuous{}, "vacuous"}, {Unsupported{}, "unsupported"},
-                                                               {HarnessError{}, "harness_error"}, {Waived{}, "waived"}};
+  const std::vector<std::pair<Verdict, std::string>> failures = {{Fail{d}, "fail"},
+                                                                 {Overclaim{d}, "overclaim"},
+                                                                 {Crash{d}, "crash"},
+                                                                 {Timeout{d}, "timeout"},
+                                                                 {Nondeterministic{}, "nondeterministic"},
+                                                                 {UnexpectedPass{}, "unexpected_pass"}};
+  const std::vector<std::pair<Verdict, std::string>> others = {{Pass{}, "pass"},
+                                                               {Tie{}, "tie"},
+                                                               {Vacuous{}, "vacuous"},
+                                                               {Unsupported{}, "unsupported"},
+                                                               {HarnessError{}, "harness_error"},
+                                                               {Waived{}, "waived"}};
   for (const auto& [verdict, name] : failures) {
     EXPECT_STREQ(verdict_name(verdict), name.c_str());
     EXPECT_TRUE(is_failure(verdict)) << name;

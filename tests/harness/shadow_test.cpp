@@ -1,14 +1,15 @@
 // The protocol's rules as tables: which call is legal when, and what a session holds afterwards.
-#include <gtest/gtest.h>
-
 #include "harness/shadow.h"
+
+#include <gtest/gtest.h>
 
 namespace cachet {
 namespace {
 
 Configuration configured() {
   Configuration c;
-  c.capabilities = {"append", "generate", "complete", "crop", "all_rows", "batch", "fork", "reorder", "save", "snapshot", "release", "remove", "shift", "poison"};
+  c.capabilities = {"append",  "generate", "complete", "crop",    "all_rows", "batch", "fork",
+                    "reorder", "save",     "snapshot", "release", "remove",   "shift", "poison"};
   c.declarations.last_token_cached = false;
   c.declarations.context = "refuse";
   return c;
@@ -39,20 +40,54 @@ Shadow holding(int tokens, int capacity = 5, Configuration c = configured(), int
 
 TEST(Shadow, NamesTheFaultOfEachBadCall) {
   const Shadow s = holding(2);
-  const std::vector<std::pair<Step, std::string>> table = {
-      {Open{"b", 1, 4}, "answer"}, {Open{"a", 1, 4}, "session_open"}, {Open{"b", 0, 4}, "bad_open"}, {Open{"b", 1, 0}, "bad_open"},
-      {append("a", {{1, 2, 3}}), "answer"}, {append("a", {{1, 2, 3, 0}}), "past_capacity"}, {append("a", {{}}), "empty_append"},
-      {append("a", {{4}}), "token_outside_vocabulary"}, {append("a", {{-1}}), "token_outside_vocabulary"}, {append("a", {{1}, {1}}), "wrong_rows"},
-      {append("b", {{1}}), "unknown_session"}, {Append{"a", {{1}}, {}, Want::kLast, false}, "undeclared"}, {Append{"a", {{1}}, {1}, Want::kLast, true}, "undeclared"},
-      {generate(4), "answer"}, {generate(5), "past_capacity"}, {generate(0), "bad_count"}, {generate(1, Rows{{}}), "empty_append"},
-      {Complete{{{1}}, {}, Loop{7, {}, 0, {}}}, "answer"}, {Complete{{{1}}, {}, Loop{8, {}, 0, {}}}, "last_position?"}, {Complete{{{1}}, {}, Loop{9, {}, 0, {}}}, "past_context"},
-      {Complete{{{1}}, 2, Loop{2, {}, 0, {}}}, "last_slot?"}, {Complete{{{1}}, 2, Loop{3, {}, 0, {}}}, "past_capacity"}, {Complete{{{}}, {}, Loop{}}, "empty_append"}, {Complete{{}, {}, Loop{}}, "wrong_rows"},
-      {Crop{"a", {2}}, "answer"}, {Crop{"a", {3}}, "crop_beyond"}, {Crop{"a", {-1}}, "crop_negative"}, {Crop{"a", {1, 1}}, "wrong_rows"},
-      {Fork{"a", "b"}, "answer"}, {Fork{"a", "a"}, "session_open"}, {Reorder{"a", {0, 0}}, "more_rows?"}, {Reorder{"a", {1}}, "bad_rows"}, {Reorder{"a", {}}, "wrong_rows"},
-      {Restore{"a", "x"}, "unknown_blob"}, {Rollback{"a", "x"}, "unknown_mark"}, {Shift{"a", 0, {}, -1}, "bad_range"}, {Shift{"a", 0, {}, 1}, "answer"}, {Remove{"a", 0, 1}, "answer"},
-      {Length{"b"}, "unknown_session"}, {Reset{"a"}, "answer"}, {Close{"b"}, "unknown_session"}, {Poison{"a"}, "answer"}, {Recompile{}, "undeclared"},
-      {Raw{"{\"op\":\"fly\"}"}, "malformed"}, {Raw{"{"}, "malformed"}, {Raw{"{\"op\":\"length\",\"session\":\"a\"}"}, "well_formed?"}};
-  for (std::size_t i = 0; i < table.size(); ++i) EXPECT_EQ(said(s, table[i].first), table[i].second) << "entry " << i << ", " << op_name(table[i].first);
+  const std::vector<std::pair<Step, std::string>> table = {{Open{"b", 1, 4}, "answer"},
+                                                           {Open{"a", 1, 4}, "session_open"},
+                                                           {Open{"b", 0, 4}, "bad_open"},
+                                                           {Open{"b", 1, 0}, "bad_open"},
+                                                           {append("a", {{1, 2, 3}}), "answer"},
+                                                           {append("a", {{1, 2, 3, 0}}), "past_capacity"},
+                                                           {append("a", {{}}), "empty_append"},
+                                                           {append("a", {{4}}), "token_outside_vocabulary"},
+                                                           {append("a", {{-1}}), "token_outside_vocabulary"},
+                                                           {append("a", {{1}, {1}}), "wrong_rows"},
+                                                           {append("b", {{1}}), "unknown_session"},
+                                                           {Append{"a", {{1}}, {}, Want::kLast, false}, "undeclared"},
+                                                           {Append{"a", {{1}}, {1}, Want::kLast, true}, "undeclared"},
+                                                           {generate(4), "answer"},
+                                                           {generate(5), "past_capacity"},
+                                                           {generate(0), "bad_count"},
+                                                           {generate(1, Rows{{}}), "empty_append"},
+                                                           {Complete{{{1}}, {}, Loop{7, {}, 0, {}}}, "answer"},
+                                                           {Complete{{{1}}, {}, Loop{8, {}, 0, {}}}, "last_position?"},
+                                                           {Complete{{{1}}, {}, Loop{9, {}, 0, {}}}, "past_context"},
+                                                           {Complete{{{1}}, 2, Loop{2, {}, 0, {}}}, "last_slot?"},
+                                                           {Complete{{{1}}, 2, Loop{3, {}, 0, {}}}, "past_capacity"},
+                                                           {Complete{{{}}, {}, Loop{}}, "empty_append"},
+                                                           {Complete{{}, {}, Loop{}}, "wrong_rows"},
+                                                           {Crop{"a", {2}}, "answer"},
+                                                           {Crop{"a", {3}}, "crop_beyond"},
+                                                           {Crop{"a", {-1}}, "crop_negative"},
+                                                           {Crop{"a", {1, 1}}, "wrong_rows"},
+                                                           {Fork{"a", "b"}, "answer"},
+                                                           {Fork{"a", "a"}, "session_open"},
+                                                           {Reorder{"a", {0, 0}}, "more_rows?"},
+                                                           {Reorder{"a", {1}}, "bad_rows"},
+                                                           {Reorder{"a", {}}, "wrong_rows"},
+                                                           {Restore{"a", "x"}, "unknown_blob"},
+                                                           {Rollback{"a", "x"}, "unknown_mark"},
+                                                           {Shift{"a", 0, {}, -1}, "bad_range"},
+                                                           {Shift{"a", 0, {}, 1}, "answer"},
+                                                           {Remove{"a", 0, 1}, "answer"},
+                                                           {Length{"b"}, "unknown_session"},
+                                                           {Reset{"a"}, "answer"},
+                                                           {Close{"b"}, "unknown_session"},
+                                                           {Poison{"a"}, "answer"},
+                                                           {Recompile{}, "undeclared"},
+                                                           {Raw{"{\"op\":\"fly\"}"}, "malformed"},
+                                                           {Raw{"{"}, "malformed"},
+                                                           {Raw{"{\"op\":\"length\",\"session\":\"a\"}"}, "well_formed?"}};
+  for (std::size_t i = 0; i < table.size(); ++i)
+    EXPECT_EQ(said(s, table[i].first), table[i].second) << "entry " << i << ", " << op_name(table[i].first);
   EXPECT_EQ(said(holding(0), generate(1)), "nothing_to_continue");
 }
 

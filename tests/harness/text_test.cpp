@@ -30,7 +30,8 @@ constexpr const char* kExample =
 
 /// A case whose sixth line and later are `lines`, inside the run of a model m.
 std::string in_run(const std::string& lines) {
-  return "cachet case 1\nlaw l\nbackend b\nmodel m gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0\nrun m\n" + lines;
+  return "cachet case 1\nlaw l\nbackend b\nmodel m gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0\nrun m\n" +
+         lines;
 }
 
 Step only_step(const std::string& line) {
@@ -73,14 +74,17 @@ TEST(Text, StepsReadAsTheyAreDocumented) {
   EXPECT_EQ(only_step("recompile # now"), Step(Recompile{}));
   EXPECT_EQ(only_step("generate a new=1 stop=[]"), Step(Generate{"a", std::nullopt, Loop{1, Tokens{}, 0, {}}}));
   EXPECT_EQ(only_step("generate a new=1 stop=[ 7, 8 ]"), only_step("generate a new=1 stop=7,8"));
-  EXPECT_EQ(std::get<Generate>(only_step("generate a new=1 beams={ \"width\" : 2, \"#\": 1 } # two")).loop.extras.at("beams"), R"({"#":1,"width":2})");
-  EXPECT_EQ(only_step(R"(raw {"op": "append", "tokens": "# no comment"} # one)"), Step(Raw{R"({"op": "append", "tokens": "# no comment"})"}));
+  EXPECT_EQ(std::get<Generate>(only_step("generate a new=1 beams={ \"width\" : 2, \"#\": 1 } # two")).loop.extras.at("beams"),
+            R"({"#":1,"width":2})");
+  EXPECT_EQ(only_step(R"(raw {"op": "append", "tokens": "# no comment"} # one)"),
+            Step(Raw{R"({"op": "append", "tokens": "# no comment"})"}));
 }
 
 TEST(Text, PrintsOneLineAStepWithoutTrailingBlanks) {
   EXPECT_EQ(print_step(Recompile{}), "recompile");
   EXPECT_EQ(print_step(Close{"a"}), "close    a");
-  EXPECT_EQ(print_step(Complete{{{3, 1}, {}}, 8, Loop{2, Tokens{}, 1, {}}}), "complete 3 1 | - capacity=8 new=2 stop=[] min_new=1");
+  EXPECT_EQ(print_step(Complete{{{3, 1}, {}}, 8, Loop{2, Tokens{}, 1, {}}}),
+            "complete 3 1 | - capacity=8 new=2 stop=[] min_new=1");
   EXPECT_EQ(print_step(Crop{"a", {}}), "crop     a length=[]");
 }
 
@@ -89,7 +93,8 @@ TEST(Text, ParserAndPrinterAreInverseOnEveryCase) {
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     const Case value = Drawn(seed).value();
     for (const int i : value.trace.run_indices())
-      for (const Step& step : std::get<cachet::Run>(value.trace.events[static_cast<std::size_t>(i)]).steps) kinds.insert(step.index());
+      for (const Step& step : std::get<cachet::Run>(value.trace.events[static_cast<std::size_t>(i)]).steps)
+        kinds.insert(step.index());
     const std::string text = print_case(value);
     const Result<Case> again = parse_case(text, "x");
     ASSERT_TRUE(again) << "seed " << seed << ": " << to_string(again.error()) << "\n" << text;
@@ -143,7 +148,10 @@ std::vector<Malformed> malformed() {
       {"another version", "cachet case 2\nlaw l\nbackend b\n", 1, "cachet case 1"},
       {"a version like a text", "\"cachet case 1\"\n", 1, "cachet case 1"},
       {"no version", "law l\nbackend b\n", 1, "first line"},
-      {"a byte order mark", "\xEF\xBB\xBF" "cachet case 1\n", 1, "first line"},
+      {"a byte order mark",
+       "\xEF\xBB\xBF"
+       "cachet case 1\n",
+       1, "first line"},
       {"carriage returns", "cachet case 1\r\nlaw l\r\n", 1, "carriage return"},
       {"a carriage return later", "cachet case 1\nlaw l\r\n", 2, "carriage return"},
       {"a NUL byte", std::string("cachet case 1\nlaw l\nback\0end b\n", 31), 3, "NUL"},
@@ -237,8 +245,10 @@ std::vector<Malformed> malformed() {
       {"JSON that is malformed", in_run("complete 1 new=1 beams={width:2}\n"), 6, "malformed JSON"},
       {"JSON followed by a letter", in_run("complete 1 new=1 stop=[1]x\n"), 6, "directly after JSON"},
       {"JSON with a key twice", in_run("complete 1 new=1 beams={\"w\":1,\"w\":2}\n"), 6, "twice"},
-      {"JSON nested too deep", in_run("complete 1 new=1 beams={\"a\":" + std::string(100, '[') + std::string(100, ']') + "}\n"), 6, "nested"},
-      {"JSON nested far too deep", in_run("raw {\"a\":" + std::string(300000, '[') + std::string(300000, ']') + "}\n"), 6, "nested"},
+      {"JSON nested too deep", in_run("complete 1 new=1 beams={\"a\":" + std::string(100, '[') + std::string(100, ']') + "}\n"),
+       6, "nested"},
+      {"JSON nested far too deep", in_run("raw {\"a\":" + std::string(300000, '[') + std::string(300000, ']') + "}\n"), 6,
+       "nested"},
       {"JSON with a number beyond doubles", in_run("complete 1 new=1 beams={\"width\":1e999}\n"), 6, "out of range"},
       {"beams that are a list", in_run("complete 1 new=1 beams=[]\n"), 6, "JSON object"},
       {"sampling that is a number", in_run("complete 1 new=1 sampling=1\n"), 6, "JSON object"},
@@ -269,7 +279,11 @@ TEST(Text, EveryMalformedCaseIsRefusedWithItsLineAndReason) {
   EXPECT_GE(malformed().size(), 60u);
 }
 
-struct MalformedFile { const char* name; int line; const char* word; };
+struct MalformedFile {
+  const char* name;
+  int line;
+  const char* word;
+};
 
 TEST(Text, EveryMalformedFileIsRefusedWithItsLineAndReason) {
   const std::string folder = std::string(CACHET_TESTS_DIR) + "/malformed/";
@@ -304,7 +318,8 @@ TEST(Text, ACertificateHoldsItsCase) {
 TEST(Trace, CountsStepsOfRunsOnlyAndKnowsWhatAHandleNames) {
   ModelSpec first, second;
   second.layers = 2;
-  Trace trace{{Load{"m", first}, cachet::Run{"m", {Recompile{}, Reset{"a"}}}, Load{"m", second}, cachet::Run{"m", {}}, Unload{"m"}, Load{"n", first}}};
+  Trace trace{{Load{"m", first}, cachet::Run{"m", {Recompile{}, Reset{"a"}}}, Load{"m", second}, cachet::Run{"m", {}},
+               Unload{"m"}, Load{"n", first}}};
   EXPECT_EQ(trace.steps(), 2);
   EXPECT_EQ(trace.runs(), 2);
   EXPECT_EQ(trace.run_indices(), (std::vector<int>{1, 3}));

@@ -30,7 +30,8 @@ class FakeLab final : public Lab {
  public:
   FakeLab(std::vector<Step> steps, Spoil spoil = {}) : steps_(std::move(steps)), spoil_(std::move(spoil)) {
     configuration_.name = "fake";
-    configuration_.capabilities = {"append", "generate", "complete", "crop", "all_rows", "batch", "calls", "peek", "fork", "save", "snapshot", "reorder"};
+    configuration_.capabilities = {"append", "generate", "complete", "crop", "all_rows", "batch",
+                                   "calls",  "peek",     "fork",     "save", "snapshot", "reorder"};
     configuration_.declarations.numeric = NumericClass{};
     configuration_.declarations.last_token_cached = false;
     configuration_.declarations.context = "refuse";
@@ -46,7 +47,7 @@ class FakeLab final : public Lab {
     if (envelope > 0) out.envelope.assign(out.envelope.size(), envelope);
     return out;
   }
-  double envelope = 0;                   ///< of every logit where positive
+  double envelope = 0;  ///< of every logit where positive
   bool reference = true;
   std::vector<std::vector<Step>> asked;  ///< the runs that the law asked for
 
@@ -126,7 +127,8 @@ class FakeLab final : public Lab {
         while (static_cast<int>(out.size()) < loop->new_tokens && !stopped) {
           out.push_back(suppressed(row(history), *loop, static_cast<int>(out.size())).argmax());
           history.push_back(out.back());
-          stopped = loop->stop && static_cast<int>(out.size()) > loop->min_new && std::count(loop->stop->begin(), loop->stop->end(), out.back()) > 0;
+          stopped = loop->stop && static_cast<int>(out.size()) > loop->min_new &&
+                    std::count(loop->stop->begin(), loop->stop->end(), out.back()) > 0;
         }
         report.tokens->push_back(out);
         report.stopped->push_back(stopped ? "stop" : "length");

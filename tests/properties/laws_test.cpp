@@ -30,7 +30,8 @@ std::string kind_of(const Verdict& verdict) {
 }
 
 /// What the law says of `steps` when `spoil` has been at the reports.
-std::string outcome(const std::string& law, const std::vector<Step>& steps, Spoil spoil = {}, const std::function<void(FakeLab&)>& prepare = {}) {
+std::string outcome(const std::string& law, const std::vector<Step>& steps, Spoil spoil = {},
+                    const std::function<void(FakeLab&)>& prepare = {}) {
   FakeLab lab(steps, std::move(spoil));
   if (prepare) prepare(lab);
   return kind_of(judged(law, lab, steps));
@@ -42,7 +43,9 @@ Spoil at(int step, std::function<void(Report&)> change, int life = 0) {
   };
 }
 
-const std::vector<Step> kWalk = {open(), append({3, 1, 2}, Want::kAll), generate(2), append({0, 1}), Crop{"a", {2}}, append({1}), Reset{"a"}, append({2, 2}), complete({3, 1}, 2), complete({3, 1}, 2)};
+const std::vector<Step> kWalk = {
+    open(),         append({3, 1, 2}, Want::kAll), generate(2),        append({0, 1}), Crop{"a", {2}}, append({1}), Reset{"a"},
+    append({2, 2}), complete({3, 1}, 2),           complete({3, 1}, 2)};
 
 TEST(Laws, AnHonestBackendHoldsEveryOne) {
   std::vector<Step> steps = kWalk;
@@ -57,23 +60,52 @@ TEST(Laws, AnHonestBackendHoldsEveryOne) {
 
 TEST(SeqLengthIsIntegral, FailsOnArraysAndRealsAndIsVacuousWithoutLengths) {
   const char* law = "seq_length_is_integral";
-  EXPECT_EQ(outcome(law, kWalk, at(1, [](Report& r) { r.lengths = LengthReport{false, {ArrayValue{"int64", {1}, {3}, "cpu"}}}; })), "length_type");
-  EXPECT_EQ(outcome(law, kWalk, at(1, [](Report& r) { (*r.layer_lengths)[1] = LengthReport{false, {RealValue{3.0}}}; })), "length_type");
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(1,
+                       [](Report& r) {
+                         r.lengths = LengthReport{false, {ArrayValue{"int64", {1}, {3}, "cpu"}}};
+                       })),
+            "length_type");
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(1,
+                       [](Report& r) {
+                         (*r.layer_lengths)[1] = LengthReport{false, {RealValue{3.0}}};
+                       })),
+            "length_type");
   EXPECT_EQ(outcome(law, kWalk, [](const Step&, int, int, Report& r) { r.lengths.reset(), r.layer_lengths.reset(); }), "vacuous");
 }
 
 TEST(SeqLengthCountsTokens, FailsOnWrongValuesInRowsAndLayers) {
   const char* law = "seq_length_counts_tokens";
   EXPECT_EQ(outcome(law, kWalk, at(1, [](Report& r) { r.lengths = LengthReport{false, {IntegerValue{4}}}; })), "length_value");
-  EXPECT_EQ(outcome(law, kWalk, at(2, [](Report& r) { r.lengths = LengthReport{false, {IntegerValue{5}}}; })), "length_value") << "the last token is pending";
-  EXPECT_EQ(outcome(law, kWalk, at(6, [](Report& r) { (*r.layer_lengths)[1] = LengthReport{false, {IntegerValue{1}}}; })), "layer_length");
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(2,
+                       [](Report& r) {
+                         r.lengths = LengthReport{false, {IntegerValue{5}}};
+                       })),
+            "length_value")
+      << "the last token is pending";
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(6,
+                       [](Report& r) {
+                         (*r.layer_lengths)[1] = LengthReport{false, {IntegerValue{1}}};
+                       })),
+            "layer_length");
   EXPECT_EQ(outcome(law, kWalk, at(1, [](Report& r) { r.lengths = LengthReport{true, {}}; })), "length_rows");
-  EXPECT_EQ(outcome(law, kWalk, at(1, [](Report& r) { r.lengths = LengthReport{false, {ArrayValue{"int64", {1}, {3}, "cpu"}}}; })), "pass") << "the type is another law's matter";
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(1,
+                       [](Report& r) {
+                         r.lengths = LengthReport{false, {ArrayValue{"int64", {1}, {3}, "cpu"}}};
+                       })),
+            "pass")
+      << "the type is another law's matter";
 }
 
 TEST(TailSliceIsExact, TellsEmptyGapOverlapAndWrongApart) {
   const char* law = "tail_slice_is_exact";
-  const auto feed = [&](int step, Tokens tokens) { return outcome(law, kWalk, at(step, [=](Report& r) { r.calls = std::vector<ModelCall>{{{tokens}, {}, {1, 1}}}; })); };
+  const auto feed = [&](int step, Tokens tokens) {
+    return outcome(law, kWalk, at(step, [=](Report& r) { r.calls = std::vector<ModelCall>{{{tokens}, {}, {1, 1}}}; }));
+  };
   EXPECT_EQ(feed(1, {}), "empty_slice");
   EXPECT_EQ(feed(1, {1, 2}), "gap");
   EXPECT_EQ(feed(5, {1, 1}), "overlap");
@@ -81,7 +113,8 @@ TEST(TailSliceIsExact, TellsEmptyGapOverlapAndWrongApart) {
   EXPECT_EQ(feed(3, {0, 1}), "gap") << "the pending token comes first";
   EXPECT_EQ(outcome(law, kWalk, [](const Step&, int, int, Report& r) { r.calls.reset(); }), "vacuous");
   EXPECT_EQ(outcome(law, kWalk, at(9, [](Report& r) { r.calls = std::vector<ModelCall>{{{{}}, {}, {1, 0}}}; })), "empty_slice");
-  EXPECT_EQ(outcome(law, kWalk, at(9, [](Report& r) { r.cached = std::vector<std::int64_t>{1}; })), "overlap") << "the whole prompt fed beside a cached part";
+  EXPECT_EQ(outcome(law, kWalk, at(9, [](Report& r) { r.cached = std::vector<std::int64_t>{1}; })), "overlap")
+      << "the whole prompt fed beside a cached part";
 }
 
 TEST(OverflowIsRefused, JudgesTheLastSlotAndTheOneAfter) {
@@ -93,7 +126,9 @@ TEST(OverflowIsRefused, JudgesTheLastSlotAndTheOneAfter) {
   EXPECT_EQ(outcome(law, full, at(2, ok)), "answered:past_capacity");
   EXPECT_EQ(outcome(law, full, at(2, [](Report& r) { r.status = Status::kFailed; })), "failed:past_capacity");
   EXPECT_EQ(outcome(law, full, at(1, refuse)), "exact_fill");
-  EXPECT_EQ(outcome(law, full, at(2, [](Report& r) { r.calls = std::vector<ModelCall>{{}}; }), [](FakeLab& l) { l.declare().declarations.overflow = "refuse"; }), "fed_before_refusal");
+  EXPECT_EQ(outcome(law, full, at(2, [](Report& r) { r.calls = std::vector<ModelCall>{{}}; }),
+                    [](FakeLab& l) { l.declare().declarations.overflow = "refuse"; }),
+            "fed_before_refusal");
   EXPECT_EQ(outcome(law, {open(), append({1})}), "vacuous");
 }
 
@@ -140,15 +175,24 @@ TEST(GreedyTokensMatchReference, JudgesTokensCountsReasonsAndTies) {
 TEST(RepeatCall, FailsWhenASecondCallDiffersFromAFirst) {
   const auto change = [](Report& r) { (*r.tokens)[0][0] = ((*r.tokens)[0][0] + 1) % 4; };
   EXPECT_EQ(outcome("repeat_call", {complete({3, 1}, 1), complete({3, 1}, 1)}, at(1, change)), "tokens");
-  EXPECT_EQ(outcome("repeat_call", {complete({3, 1}, 1), complete({3, 1}, 1)}, at(1, change), [](FakeLab& l) { l.envelope = 1e9; }), "tie");
-  EXPECT_EQ(outcome("repeat_call", {complete({3, 1}, 1), complete({3, 1}, 1)}, at(1, [](Report& r) { r.status = Status::kFailed; })), "status");
+  EXPECT_EQ(
+      outcome("repeat_call", {complete({3, 1}, 1), complete({3, 1}, 1)}, at(1, change), [](FakeLab& l) { l.envelope = 1e9; }),
+      "tie");
+  EXPECT_EQ(
+      outcome("repeat_call", {complete({3, 1}, 1), complete({3, 1}, 1)}, at(1, [](Report& r) { r.status = Status::kFailed; })),
+      "status");
   EXPECT_EQ(outcome("repeat_call", {Length{"a"}}), "vacuous");
 }
 
 TEST(ResetIsFresh, ComparesWhatFollowsWithANewSession) {
   const std::vector<Step> steps = {open(), append({3, 1, 2}), Reset{"a"}, append({2, 2})};
   EXPECT_EQ(outcome("reset_is_fresh", steps), "pass");
-  EXPECT_EQ(outcome("reset_is_fresh", steps, at(2, [](Report& r) { r.lengths = LengthReport{false, {IntegerValue{3}}}; })), "length_value");
+  EXPECT_EQ(outcome("reset_is_fresh", steps,
+                    at(2,
+                       [](Report& r) {
+                         r.lengths = LengthReport{false, {IntegerValue{3}}};
+                       })),
+            "length_value");
   EXPECT_EQ(outcome("reset_is_fresh", steps, at(3, [](Report& r) { r.logits->data[0] += 1; })), "logits");
   EXPECT_EQ(outcome("reset_is_fresh", {open(), Reset{"a"}, append({2})}), "vacuous") << "nothing to forget";
 }
@@ -159,7 +203,12 @@ TEST(CropForgets, ComparesWhatFollowsWithAFreshPrefix) {
   EXPECT_EQ(kind_of(judged("crop_forgets", lab, steps)), "pass");
   EXPECT_EQ(lab.asked.at(0).at(1), append({3}));
   EXPECT_EQ(outcome("crop_forgets", steps, at(3, [](Report& r) { r.logits->data[0] += 1; })), "logits");
-  EXPECT_EQ(outcome("crop_forgets", steps, at(2, [](Report& r) { r.lengths = LengthReport{false, {IntegerValue{3}}}; })), "length_value");
+  EXPECT_EQ(outcome("crop_forgets", steps,
+                    at(2,
+                       [](Report& r) {
+                         r.lengths = LengthReport{false, {IntegerValue{3}}};
+                       })),
+            "length_value");
   EXPECT_EQ(outcome("crop_forgets", {open(), append({3}), Crop{"a", {1}}}), "vacuous");
 }
 
@@ -167,9 +216,14 @@ TEST(ChunkedAppend, SplitsEveryAppendAndComparesTheRowsTheyShare) {
   const std::vector<Step> steps = {open(), append({3, 1, 2}, Want::kAll), append({1})};
   FakeLab lab(steps);
   EXPECT_EQ(kind_of(judged("chunked_append", lab, steps, {2})), "pass");
-  EXPECT_EQ(lab.asked.at(0), (std::vector<Step>{open(), append({3}, Want::kAll), append({1}, Want::kAll), append({2}, Want::kAll), append({1})}));
+  EXPECT_EQ(lab.asked.at(0),
+            (std::vector<Step>{open(), append({3}, Want::kAll), append({1}, Want::kAll), append({2}, Want::kAll), append({1})}));
   EXPECT_EQ(outcome("chunked_append", steps, at(1, [](Report& r) { r.logits->data[0] += 1; })), "logits") << "the first row";
-  EXPECT_EQ(outcome("chunked_append", steps, at(2, [](Report& r) { r.logits->data[0] += 1; }, 1)), "logits") << "a row of the last piece";
+  EXPECT_EQ(outcome("chunked_append", steps,
+                    at(
+                        2, [](Report& r) { r.logits->data[0] += 1; }, 1)),
+            "logits")
+      << "a row of the last piece";
   EXPECT_EQ(outcome("chunked_append", {open(), append({1})}), "vacuous");
 }
 
@@ -184,7 +238,9 @@ TEST(RefusalsAreAtomic, DropsWhatWasRefusedFromTheTwin) {
 
 TEST(ContextMatters, FailsWhenRowsIgnoreEarlierTokens) {
   const std::vector<Step> steps = {open(), append({3, 1}), append({2})};
-  const Spoil blind = [](const Step&, int index, int, Report& r) { if (index == 2) r.logits->data = {1, 2, 3, 4}; };
+  const Spoil blind = [](const Step&, int index, int, Report& r) {
+    if (index == 2) r.logits->data = {1, 2, 3, 4};
+  };
   EXPECT_EQ(outcome("context_matters", steps), "pass");
   EXPECT_EQ(outcome("context_matters", steps, blind), "ignored");
   EXPECT_EQ(outcome("context_matters", steps, blind, [](FakeLab& l) { l.envelope = 1e9; }), "vacuous");
@@ -193,32 +249,66 @@ TEST(ContextMatters, FailsWhenRowsIgnoreEarlierTokens) {
 /// Any damage to any report: laws may say what they like, but they must say it.
 void mangle(Report& r, std::mt19937& random) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  const auto rows = [&] { return Rows(static_cast<std::size_t>(pick(3)), Tokens(static_cast<std::size_t>(pick(4)), pick(9) - 3)); };
+  const auto rows = [&] {
+    return Rows(static_cast<std::size_t>(pick(3)), Tokens(static_cast<std::size_t>(pick(4)), pick(9) - 3));
+  };
   switch (pick(14)) {
-    case 0: r.status = static_cast<Status>(pick(3)); break;
-    case 1: r.logits.reset(); break;
-    case 2: r.logits = LogitsArray{pick(3), pick(3), pick(6), {}, {}}; r.logits->data.assign(static_cast<std::size_t>(r.logits->rows * r.logits->n * r.logits->vocab), pick(2) ? NAN : 1.0); break;
-    case 3: if (r.logits) r.logits->absent.assign(r.logits->data.size(), true); break;
-    case 4: r.lengths = LengthReport{pick(2) == 0, {NoneValue{}}}; break;
-    case 5: r.lengths = LengthReport{true, {}}; break;
-    case 6: r.lengths = LengthReport{false, {ArrayValue{"int64", {2}, {NAN, 1}, "cpu"}}}; break;
-    case 7: r.layer_lengths = std::vector<LengthReport>(static_cast<std::size_t>(pick(3)), LengthReport{false, {TextValue{"3"}}}); break;
-    case 8: r.tokens = rows(); break;
-    case 9: r.stopped = std::vector<std::string>(static_cast<std::size_t>(pick(3)), "why"); break;
-    case 10: r.calls = std::vector<ModelCall>(static_cast<std::size_t>(pick(3)), ModelCall{rows(), {}, {}}); break;
-    case 11: r.cached = std::vector<std::int64_t>(static_cast<std::size_t>(pick(3)), pick(9) - 3); break;
-    case 12: r.tokens.reset(); break;
-    default: r.calls.reset(); break;
+    case 0:
+      r.status = static_cast<Status>(pick(3));
+      break;
+    case 1:
+      r.logits.reset();
+      break;
+    case 2:
+      r.logits = LogitsArray{pick(3), pick(3), pick(6), {}, {}};
+      r.logits->data.assign(static_cast<std::size_t>(r.logits->rows * r.logits->n * r.logits->vocab), pick(2) ? NAN : 1.0);
+      break;
+    case 3:
+      if (r.logits) r.logits->absent.assign(r.logits->data.size(), true);
+      break;
+    case 4:
+      r.lengths = LengthReport{pick(2) == 0, {NoneValue{}}};
+      break;
+    case 5:
+      r.lengths = LengthReport{true, {}};
+      break;
+    case 6:
+      r.lengths = LengthReport{false, {ArrayValue{"int64", {2}, {NAN, 1}, "cpu"}}};
+      break;
+    case 7:
+      r.layer_lengths = std::vector<LengthReport>(static_cast<std::size_t>(pick(3)), LengthReport{false, {TextValue{"3"}}});
+      break;
+    case 8:
+      r.tokens = rows();
+      break;
+    case 9:
+      r.stopped = std::vector<std::string>(static_cast<std::size_t>(pick(3)), "why");
+      break;
+    case 10:
+      r.calls = std::vector<ModelCall>(static_cast<std::size_t>(pick(3)), ModelCall{rows(), {}, {}});
+      break;
+    case 11:
+      r.cached = std::vector<std::int64_t>(static_cast<std::size_t>(pick(3)), pick(9) - 3);
+      break;
+    case 12:
+      r.tokens.reset();
+      break;
+    default:
+      r.calls.reset();
+      break;
   }
 }
 
 TEST(Laws, NeverCrashOnMangledReports) {
   std::mt19937 random(7);
   std::vector<Step> steps = kWalk;
-  steps.insert(steps.begin() + 3, {append({4}), Fork{"a", "b"}, Append{"b", {{1}}, {}, Want::kLast, true}, Raw{"{\"op\":\"nothing\"}"}});
+  steps.insert(steps.begin() + 3,
+               {append({4}), Fork{"a", "b"}, Append{"b", {{1}}, {}, Want::kLast, true}, Raw{"{\"op\":\"nothing\"}"}});
   for (int i = 0; i < 6000; ++i) {
     const Property& law = properties::properties()[static_cast<std::size_t>(i) % properties::properties().size()];
-    FakeLab lab(steps, [&](const Step&, int, int, Report& r) { if (random() % 4 == 0) mangle(r, random); });
+    FakeLab lab(steps, [&](const Step&, int, int, Report& r) {
+      if (random() % 4 == 0) mangle(r, random);
+    });
     lab.declare().declarations.pads_after_stop = i % 3 == 0;
     if (i % 5 == 0) lab.declare().declarations.last_token_cached.reset();
     if (i % 7 == 0) lab.declare().declarations.bitwise = {"repeat", "chunk", "reset"};

@@ -28,7 +28,7 @@ def tracked(*suffixes):
 
 
 def text(name):
-    with open(os.path.join(SOURCES, name), encoding="utf-8") as f:
+    with open(os.path.join(SOURCES, name), encoding="utf-8", errors="replace") as f:
         return f.read()
 
 
