@@ -50,10 +50,10 @@ class Gpt2:
         for layer, past in enumerate(cache):
             at = f"h.{layer}."
             qkv = self.linear(self.norm(x, at + "ln_1"), at + "attn.c_attn")
-            past.append((qkv[width:2 * width], qkv[2 * width:]))
+            past.append((qkv[width : 2 * width], qkv[2 * width :]))
             mixed = []
             for i in range(0, width, head):
-                mixed += self.attend(qkv[i:i + head], [k[i:i + head] for k, _ in past], [v[i:i + head] for _, v in past])
+                mixed += self.attend(qkv[i : i + head], [k[i : i + head] for k, _ in past], [v[i : i + head] for _, v in past])
             x = [a + b for a, b in zip(x, self.linear(mixed, at + "attn.c_proj"))]
             hidden = self.linear(self.norm(x, at + "ln_2"), at + "mlp.c_fc")
             x = [a + b for a, b in zip(x, self.linear([self.activation(v) for v in hidden], at + "mlp.c_proj"))]
@@ -61,8 +61,10 @@ class Gpt2:
         return [math.fsum(map(float.__mul__, x, row)) for row in self["wte.weight"]]
 
 
-ACTIVATIONS = {"gelu_new": lambda v: 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ** 3))),
-               "gelu": lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2)))}
+ACTIVATIONS = {
+    "gelu_new": lambda v: 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))),
+    "gelu": lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))),
+}
 
 
 def read_safetensors(path):
@@ -70,19 +72,23 @@ def read_safetensors(path):
     with open(path, "rb") as f:
         raw = f.read()
     size = struct.unpack_from("<Q", raw)[0]
-    header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
+    header, data = json.loads(raw[8 : 8 + size]), raw[8 + size :]
     header.pop("__metadata__", None)
     if any(entry["dtype"] != "F32" for entry in header.values()):
         raise ValueError("this engine reads F32 tensors only")
-    return {name: nested(struct.unpack(f"<{(e['data_offsets'][1] - e['data_offsets'][0]) // 4}f", data[slice(*e["data_offsets"])]), e["shape"])
-            for name, e in header.items()}
+    return {
+        name: nested(
+            struct.unpack(f"<{(e['data_offsets'][1] - e['data_offsets'][0]) // 4}f", data[slice(*e["data_offsets"])]), e["shape"]
+        )
+        for name, e in header.items()
+    }
 
 
 def nested(flat, shape):
     if len(shape) < 2:
         return list(flat)
     stride = len(flat) // shape[0]
-    return [nested(flat[i * stride:(i + 1) * stride], shape[1:]) for i in range(shape[0])]
+    return [nested(flat[i * stride : (i + 1) * stride], shape[1:]) for i in range(shape[0])]
 
 
 class Session:
@@ -126,7 +132,7 @@ class ToyEngine(Engine):
     def crop(self, session, length):
         if len(length) != len(session.caches) or len(set(length)) > 1 or not 0 <= length[0] <= self.length(session):
             raise Refused("invalid", f"one length of 0 to {self.length(session)} for all rows is expected")
-        session.caches = [[past[:length[0]] for past in cache] for cache in session.caches]
+        session.caches = [[past[: length[0]] for past in cache] for cache in session.caches]
 
     def fork(self, session):
         child = Session(0, session.capacity, self.model.layers)
@@ -154,10 +160,24 @@ class ToyEngine(Engine):
         return out, "length"
 
 
-DECLARATIONS = {"numeric": "float64", "reuse": "library", "architectures": ["gpt2"], "append_min": 1, "overflow": "refuse",
-                "context": "refuse", "bitwise": ["repeat", "process", "reset", "fork", "batch", "chunk"],
-                "load_cost_s": 0.002, "step_cost_s": 0.001}
+DECLARATIONS = {
+    "numeric": "float64",
+    "reuse": "library",
+    "architectures": ["gpt2"],
+    "append_min": 1,
+    "overflow": "refuse",
+    "context": "refuse",
+    "bitwise": ["repeat", "process", "reset", "fork", "batch", "chunk"],
+    "load_cost_s": 0.002,
+    "step_cost_s": 0.001,
+}
 
 if __name__ == "__main__":
-    sys.exit(serve("toy", "1", [Configuration("lists", ToyEngine, DECLARATIONS, adds=("all_rows", "batch", "calls"))],
-                   engine={"python": sys.version.split()[0], "device": "cpu"}))
+    sys.exit(
+        serve(
+            "toy",
+            "1",
+            [Configuration("lists", ToyEngine, DECLARATIONS, adds=("all_rows", "batch", "calls"))],
+            engine={"python": sys.version.split()[0], "device": "cpu"},
+        )
+    )

@@ -14,8 +14,14 @@ from cachet_adapter import Configuration, Engine, Generated, Refused, claim_stdi
 
 if __name__ == "__main__":
     claim_stdio()  # before the engine is imported: it may print
-for name, setting in {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "OMP_NUM_THREADS": "1",
-                      "HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false"}.items():
+for name, setting in {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}.items():
     os.environ.setdefault(name, setting)
 
 import torch  # noqa: E402
@@ -32,7 +38,7 @@ transformers.utils.logging.disable_progress_bar()
 
 ARCHITECTURES = ["gpt2", "llama", "mistral"]
 ATTENTION = "sdpa"  # the library's default, pinned
-PAD_TOKEN = 0       # fills finished rows; never attended to otherwise
+PAD_TOKEN = 0  # fills finished rows; never attended to otherwise
 MAX_ROWS = 8
 # The cache keyword of forward and generate, and whether crop takes a number of tokens to remove, differ between releases.
 CACHE_KEYWORD = "cache" if "cache" in inspect.signature(modeling_gpt2.GPT2LMHeadModel.forward).parameters else "past_key_values"
@@ -44,8 +50,9 @@ def load_model(directory):
     kind = AutoConfig.from_pretrained(directory).model_type
     if kind not in ARCHITECTURES:
         raise Refused("unsupported", f"model_type {kind!r} is not one of {', '.join(ARCHITECTURES)}")
-    model, info = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32, attn_implementation=ATTENTION,
-                                                       output_loading_info=True)
+    model, info = AutoModelForCausalLM.from_pretrained(
+        directory, dtype=torch.float32, attn_implementation=ATTENTION, output_loading_info=True
+    )
     for trouble in ("missing_keys", "mismatched_keys", "error_msgs"):
         if info.get(trouble):
             raise Refused("invalid", f"{trouble} in the checkpoint: {sorted(map(str, info[trouble]))}")
@@ -59,6 +66,7 @@ def tensor(rows):
 
 class TransformersEngine(Engine):
     """A loaded model; `complete` and what it retains. kind: "dynamic" or "static"."""
+
     kind = None
 
     def __init__(self, directory, spec, configuration):
@@ -72,6 +80,7 @@ class TransformersEngine(Engine):
             self.watch(ids)
             self.log_call(ids.tolist(), ids.shape)
             return forward(*args, **kwargs)
+
         self.model.forward = logged
 
     def context(self):
@@ -94,11 +103,20 @@ class TransformersEngine(Engine):
         ids = tensor(rows)
         minimum = {"min_new_tokens": min_new} if min_new else {}
         self.watch(ids)
-        out = self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new, do_sample=False, num_beams=1,
-                                  eos_token_id=stop or None, pad_token_id=PAD_TOKEN, return_dict_in_generate=True,
-                                  **minimum, **retention)
+        out = self.model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=new,
+            do_sample=False,
+            num_beams=1,
+            eos_token_id=stop or None,
+            pad_token_id=PAD_TOKEN,
+            return_dict_in_generate=True,
+            **minimum,
+            **retention,
+        )
         self.generated_with(out)
-        emitted = out.sequences[:, ids.shape[1]:].tolist()
+        emitted = out.sequences[:, ids.shape[1] :].tolist()
         ends = [first_of(stop, row) for row in emitted]
         self.forget_pads(ends)
         return Generated(emitted, ["length" if end is None else "stop" for end in ends])
@@ -138,6 +156,7 @@ class LibraryRetains(TransformersEngine):
 
 class CallerRetains(TransformersEngine):
     """One cache object lives as long as the model and goes into every call; another capacity makes another cache."""
+
     retained_capacity = None
 
     def engine_has_capacity(self):
@@ -230,19 +249,45 @@ def configuration(kind, retains):
     caller = retains is CallerRetains
     name = kind if caller else f"{kind}+library"
     declarations = {
-        "numeric": "float32", "reuse": "caller" if caller else "library", "architectures": ARCHITECTURES, "max_rows": MAX_ROWS,
-        "append_min": 1, "overflow": "refuse", "context": "undefined", "pads_after_stop": True,
-        "pad_token": PAD_TOKEN, "bitwise": ["repeat", "process"],
-        "load_cost_s": 0.05, "step_cost_s": 0.001 if caller else 0.006}
+        "numeric": "float32",
+        "reuse": "caller" if caller else "library",
+        "architectures": ARCHITECTURES,
+        "max_rows": MAX_ROWS,
+        "append_min": 1,
+        "overflow": "refuse",
+        "context": "undefined",
+        "pads_after_stop": True,
+        "pad_token": PAD_TOKEN,
+        "bitwise": ["repeat", "process"],
+        "load_cost_s": 0.05,
+        "step_cost_s": 0.001 if caller else 0.006,
+    }
     croppable = kind == "dynamic" or hasattr(StaticLayer, "crop")
-    return Configuration(name, type(name, (retains,), {"kind": kind}), declarations,
-                         adds=("all_rows", "batch", "calls", "outputs") if caller else ("batch", "calls", "outputs"),
-                         without=() if croppable else ("crop",))
+    return Configuration(
+        name,
+        type(name, (retains,), {"kind": kind}),
+        declarations,
+        adds=("all_rows", "batch", "calls", "outputs") if caller else ("batch", "calls", "outputs"),
+        without=() if croppable else ("crop",),
+    )
 
 
 CONFIGURATIONS = [configuration(kind, retains) for retains in (CallerRetains, LibraryRetains) for kind in ("dynamic", "static")]
 
 if __name__ == "__main__":
-    sys.exit(serve("transformers", "1", CONFIGURATIONS, engine={
-        "transformers": transformers.__version__, "torch": torch.__version__, "python": sys.version.split()[0], "device": "cpu",
-        "attention": ATTENTION, "threads": torch.get_num_threads(), "cache keyword": CACHE_KEYWORD}))
+    sys.exit(
+        serve(
+            "transformers",
+            "1",
+            CONFIGURATIONS,
+            engine={
+                "transformers": transformers.__version__,
+                "torch": torch.__version__,
+                "python": sys.version.split()[0],
+                "device": "cpu",
+                "attention": ATTENTION,
+                "threads": torch.get_num_threads(),
+                "cache keyword": CACHE_KEYWORD,
+            },
+        )
+    )

@@ -15,8 +15,15 @@ DEADLINE = 600
 
 def run(*args, cwd=None, **more):
     """The finished process, with text output."""
-    return subprocess.run([CACHET, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=DEADLINE,
-                          stdin=more.pop("stdin", subprocess.DEVNULL), **more)
+    return subprocess.run(
+        [CACHET, *map(str, args)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        stdin=more.pop("stdin", subprocess.DEVNULL),
+        **more,
+    )
 
 
 def objects(text):

@@ -54,7 +54,16 @@ class Verdicts(CliTest):
 
     def test_a_given_model_is_the_one_that_is_judged(self):
         subject = defect_of("static_cache", "repeat_call")
-        self.check(1, "check", subject, "--no-shrink", "--cases", "200", "--model", "gpt2 layers=2 heads=1 width=2 vocab=4 context=16 weights=seed:5")
+        self.check(
+            1,
+            "check",
+            subject,
+            "--no-shrink",
+            "--cases",
+            "200",
+            "--model",
+            "gpt2 layers=2 heads=1 width=2 vocab=4 context=16 weights=seed:5",
+        )
         for case in self.cases():
             with open(case) as f:
                 self.assertIn("layers=2 heads=1 width=2 vocab=4 context=16 weights=seed:5", f.read())
@@ -67,7 +76,9 @@ class Independence(CliTest):
     """The findings depend on the seed and the number of cases alone."""
 
     def campaign(self, name, *more, seed="7"):
-        done = self.run_here("check", *self.subjects, "--cases", "200", "--seed", seed, "--out", name, "--jsonl", name + ".jsonl", *more)
+        done = self.run_here(
+            "check", *self.subjects, "--cases", "200", "--seed", seed, "--out", name, "--jsonl", name + ".jsonl", *more
+        )
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return without_times(self.lines(name + ".jsonl"))
 
@@ -95,7 +106,11 @@ class Replay(CliTest):
     def replayed(self, case, *more):
         done = self.run_here("replay", case, "--json", *more)
         verdict = objects(done.stdout)[0]
-        return done.returncode, verdict["verdict"], {k: verdict.get("divergence", {}).get(k) for k in ("kind", "op", "run", "step")}
+        return (
+            done.returncode,
+            verdict["verdict"],
+            {k: verdict.get("divergence", {}).get(k) for k in ("kind", "op", "run", "step")},
+        )
 
     def test_every_case_replays_alike_in_a_fresh_process_and_over_the_protocol(self):
         hosts = {}
@@ -141,8 +156,11 @@ class Replay(CliTest):
                 self.assertEqual(a.read(), b.read())
 
     def test_shrinking_what_holds_says_so(self):
-        self.write("good.case", "cachet case 1\nlaw crop_forgets\nbackend eager\nmodel m gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0\n"
-                                "run m\nopen a rows=1 capacity=8\nappend a 3 1\ncrop a 1\nappend a 2\n")
+        self.write(
+            "good.case",
+            "cachet case 1\nlaw crop_forgets\nbackend eager\nmodel m gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0\n"
+            "run m\nopen a rows=1 capacity=8\nappend a 3 1\ncrop a 1\nappend a 2\n",
+        )
         self.assertIn("nothing to shrink", self.check(0, "shrink", "good.case").stdout)
 
 
@@ -162,8 +180,13 @@ class Serving(CliTest):
 class Interruption(CliTest):
     def test_what_was_found_before_an_interrupt_is_written(self):
         subject = defect_of("static_cache", "repeat_call")
-        child = subprocess.Popen([CACHET, "check", subject, "--no-shrink", "--cases", "5000000", "--jsonl", "r.jsonl", "--progress"],
-                                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [CACHET, "check", subject, "--no-shrink", "--cases", "5000000", "--jsonl", "r.jsonl", "--progress"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         child.stderr.readline()  # the first chunk is judged
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=600)
@@ -195,8 +218,12 @@ class Disks(CliTest):
         self.assertIn("standard output", done.stderr)
 
     def test_no_half_written_file_is_left(self):
-        self.check(1, "check", defect_of("static_cache", "repeat_call"), "--cases", "200", "--jsonl", "r.jsonl", "--junit", "r.xml")
-        left = [f for where in (self.folder, self.path("out")) for f in os.listdir(where) if f.endswith(".tmp") or f.startswith(".")]
+        self.check(
+            1, "check", defect_of("static_cache", "repeat_call"), "--cases", "200", "--jsonl", "r.jsonl", "--junit", "r.xml"
+        )
+        left = [
+            f for where in (self.folder, self.path("out")) for f in os.listdir(where) if f.endswith(".tmp") or f.startswith(".")
+        ]
         self.assertEqual(left, [])
 
 

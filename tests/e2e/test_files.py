@@ -56,7 +56,11 @@ class CaseFiles(CliTest):
                     self.assertRegex(done.stderr, rf"bad\.case:{line}: " if line else r"bad\.case")
 
     def test_unknown_names_in_headers_are_named(self):
-        for text, word in ((GOOD.replace("repeat_call", "no_law"), "no_law"), (GOOD.replace("eager", "nobody"), "nobody"), (GOOD.replace("backend eager\n", ""), "backend")):
+        for text, word in (
+            (GOOD.replace("repeat_call", "no_law"), "no_law"),
+            (GOOD.replace("eager", "nobody"), "nobody"),
+            (GOOD.replace("backend eager\n", ""), "backend"),
+        ):
             with self.subTest(word=word):
                 self.write("bad.case", text)
                 self.assertIn(word, self.check(2, "replay", "bad.case").stderr)
@@ -97,9 +101,15 @@ class ShardFiles(CliTest):
         with open(self.path("good.jsonl")) as f:
             good = f.read()
         summary = good.splitlines()[-1]
-        for name, text, line in (("empty", "", 0), ("words", "hello\n", 1), ("event", '{"event": "party"}\n', 1), ("half", summary[:-9], 1),
-                                 ("after", summary + "\n" + summary + "\n", 2), ("keys", '{"event": "summary"}\n', 1),
-                                 ("finding", '{"event": "verdict", "minimal": 3}\n' + summary, 1)):
+        for name, text, line in (
+            ("empty", "", 0),
+            ("words", "hello\n", 1),
+            ("event", '{"event": "party"}\n', 1),
+            ("half", summary[:-9], 1),
+            ("after", summary + "\n" + summary + "\n", 2),
+            ("keys", '{"event": "summary"}\n', 1),
+            ("finding", '{"event": "verdict", "minimal": 3}\n' + summary, 1),
+        ):
             with self.subTest(name=name):
                 self.write("bad.jsonl", text)
                 self.assertRegex(self.check(2, "merge", "bad.jsonl").stderr, rf"bad\.jsonl:{line}: " if line else r"bad\.jsonl")
@@ -140,11 +150,12 @@ class Checkpoints(CliTest):
     def test_a_missing_tensor_is_named(self):
         def change(content):
             size = struct.unpack_from("<Q", content)[0]
-            header = json.loads(content[8:8 + size])
+            header = json.loads(content[8 : 8 + size])
             name = next(n for n in header if n.endswith("ln_f.weight"))
             header["transformer.another.weight"] = header.pop(name)
             text = json.dumps(header).encode()
-            return struct.pack("<Q", len(text)) + text + content[8 + size:]
+            return struct.pack("<Q", len(text)) + text + content[8 + size :]
+
         self.damage("model.safetensors", change)
         self.refused("another.weight")
 

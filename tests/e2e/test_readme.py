@@ -27,13 +27,19 @@ class Readme(CliTest):
     def test_its_commands_run_as_written(self):
         """Every line `$ cachet ...` of a console block, in order, in one folder; the block shows what it prints."""
         bin_folder = os.path.dirname(CACHET)
-        environment = {**os.environ, "PATH": bin_folder + os.pathsep + os.environ["PATH"], "PYTHONPATH": os.path.join(SOURCES, "backends/python")}
+        environment = {
+            **os.environ,
+            "PATH": bin_folder + os.pathsep + os.environ["PATH"],
+            "PYTHONPATH": os.path.join(SOURCES, "backends/python"),
+        }
         os.symlink(os.path.join(SOURCES, "backends"), self.path("backends"))
         ran = 0
         for block in blocks("console"):
             for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, shown = part.partition("\n")
-                done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
+                done = subprocess.run(
+                    ["bash", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600
+                )
                 self.assertIn(done.returncode, (0, 1), command + done.stderr)
                 ran += 1
                 for line in shown.splitlines():

@@ -8,7 +8,9 @@ import unittest
 
 from support import SOURCES, CliTest, objects
 
-ADAPTER = "process:" + shlex.join([os.environ["CACHET_REAL_PYTHON"], os.path.join(SOURCES, "backends/python/transformers_adapter.py")])
+ADAPTER = "process:" + shlex.join(
+    [os.environ["CACHET_REAL_PYTHON"], os.path.join(SOURCES, "backends/python/transformers_adapter.py")]
+)
 
 
 class FoundingReport(CliTest):

@@ -9,7 +9,19 @@ from support import CliTest, defect_of, listed, objects, run
 
 ROW = {"event", "law", "backend", "verdict", "case", "seed", "steps", "file"}
 SUMMARY = {"event", "backends", "laws", "cases", "failures", "ties", "vacuous", "unsupported", "seconds"}
-ZOO = {"defect", "host", "caught_by", "seeds", "found", "median_cases", "minima", "steps", "known_steps", "median_evaluations", "slippage"}
+ZOO = {
+    "defect",
+    "host",
+    "caught_by",
+    "seeds",
+    "found",
+    "median_cases",
+    "minima",
+    "steps",
+    "known_steps",
+    "median_evaluations",
+    "slippage",
+}
 
 
 class Reports(CliTest):
@@ -116,7 +128,11 @@ class Zoo(CliTest):
         self.assertEqual(rows[1]["event"], "summary")
 
     def test_a_budget_too_small_to_find_it_misses_the_bar(self):
-        rows = objects(self.check(1, "zoo", "--defect", defect_of("static_cache", "repeat_call"), "--seeds", "1", "--cases", "1", "--json").stdout)
+        rows = objects(
+            self.check(
+                1, "zoo", "--defect", defect_of("static_cache", "repeat_call"), "--seeds", "1", "--cases", "1", "--json"
+            ).stdout
+        )
         self.assertGreater(len(rows[0]["missed"]), 0)
 
     def test_two_planted_at_once_are_both_found(self):

@@ -84,7 +84,9 @@ class Usage(CliTest):
         self.assertIn("Exit codes", self.check(0, "--help").stdout)
         for command in ("check", "replay", "shrink", "merge", "zoo", "serve", "list", "export"):
             with self.subTest(command=command):
-                self.assertIn("Example: cachet " + ("check" if command == "serve" else command), self.check(0, command, "--help").stdout)
+                self.assertIn(
+                    "Example: cachet " + ("check" if command == "serve" else command), self.check(0, command, "--help").stdout
+                )
 
     def test_version_is_printed(self):
         self.assertRegex(self.check(0, "--version").stdout, r"^cachet \d+\.\d+\.\d+\n$")

@@ -56,8 +56,17 @@ def write(name, spec, model, vocab, context):
 def own_checkpoint():
     """Weights from transformers' own initialisation, widened so that biases and gains matter; written by save_pretrained."""
     torch.manual_seed(7)
-    config = transformers.GPT2Config(vocab_size=6, n_positions=8, n_embd=4, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=5,
-                                     activation_function="gelu_new", attn_implementation="eager")
+    config = transformers.GPT2Config(
+        vocab_size=6,
+        n_positions=8,
+        n_embd=4,
+        n_layer=2,
+        n_head=2,
+        bos_token_id=0,
+        eos_token_id=5,
+        activation_function="gelu_new",
+        attn_implementation="eager",
+    )
     model = transformers.GPT2LMHeadModel(config)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -24,18 +24,35 @@ MUTANTS = [
     ("previous_token", GPT2, "wte.data[history[t] * width + i]", "wte.data[history[std::max(t - 1, 0)] * width + i]"),
     ("epsilon_fixed", GPT2, 'w(block + name + ".bias"), spec.norm_epsilon, normed', 'w(block + name + ".bias"), 1e-6, normed'),
     ("values_for_keys", GPT2, "qkv.data() + width + h * head", "qkv.data() + 2 * width + h * head"),
-    ("keys_for_queries", GPT2, "row(qkv, t, 3 * width).subspan(h * head, head)", "row(qkv, t, 3 * width).subspan(width + h * head, head)"),
+    (
+        "keys_for_queries",
+        GPT2,
+        "row(qkv, t, 3 * width).subspan(h * head, head)",
+        "row(qkv, t, 3 * width).subspan(width + h * head, head)",
+    ),
     ("heads_share_queries", GPT2, "row(qkv, t, 3 * width).subspan(h * head, head)", "row(qkv, t, 3 * width).subspan(0, head)"),
     ("sees_next_position", GPT2, "attend(a, t, query", "attend(a, std::min(t + 1, tokens - 1), query"),
     ("sees_all_positions", GPT2, "attend(a, t, query", "attend(a, tokens - 1, query"),
-    ("attention_not_added", GPT2, 'linear("attn.c_proj", t, normed, branch);\n      add(a, t, row(x, t, width), branch);',
-     'linear("attn.c_proj", t, normed, branch);'),
+    (
+        "attention_not_added",
+        GPT2,
+        'linear("attn.c_proj", t, normed, branch);\n      add(a, t, row(x, t, width), branch);',
+        'linear("attn.c_proj", t, normed, branch);',
+    ),
     ("no_second_norm", GPT2, 'norm("ln_2", t);', ""),
     ("first_norm_twice", GPT2, 'norm("ln_2", t);', 'norm("ln_1", t);'),
-    ("mlp_not_added", GPT2, 'linear("mlp.c_proj", t, inner, branch);\n      add(a, t, row(x, t, width), branch);',
-     'linear("mlp.c_proj", t, inner, branch);'),
-    ("one_layer_less", GPT2, "layer < spec.layers; ++layer) {\n    const std::string block = \"h.\"",
-     "layer < std::max(1, spec.layers - 1); ++layer) {\n    const std::string block = \"h.\""),
+    (
+        "mlp_not_added",
+        GPT2,
+        'linear("mlp.c_proj", t, inner, branch);\n      add(a, t, row(x, t, width), branch);',
+        'linear("mlp.c_proj", t, inner, branch);',
+    ),
+    (
+        "one_layer_less",
+        GPT2,
+        "layer < spec.layers; ++layer) {\n    const std::string block = \"h.\"",
+        "layer < std::max(1, spec.layers - 1); ++layer) {\n    const std::string block = \"h.\"",
+    ),
     ("head_tied_to_positions", GPT2, "wte.data.data() + j * width", "wpe.data.data() + j % spec.context * width"),
     ("norm_of_first_layer_at_the_end", GPT2, 'w("ln_f.weight")', 'w("h.0.ln_1.weight")'),
     ("activations_exchanged", LAYERS, 'activation == "gelu"', 'activation != "gelu"'),
@@ -48,7 +65,12 @@ MUTANTS = [
     ("norm_without_bias", LAYERS, "scaled + bias.data[i]", "scaled"),
     ("scale_by_head_size", LAYERS, "1 / std::sqrt(static_cast<double>(head))", "1 / static_cast<double>(head)"),
     ("no_scale", LAYERS, "1 / std::sqrt(static_cast<double>(head))", "1.0"),
-    ("first_position_hidden", LAYERS, "for (int s = 0; s <= t; ++s) weights[s] =", "for (int s = t > 0; s <= t; ++s) weights[s] ="),
+    (
+        "first_position_hidden",
+        LAYERS,
+        "for (int s = 0; s <= t; ++s) weights[s] =",
+        "for (int s = t > 0; s <= t; ++s) weights[s] =",
+    ),
     ("linear_without_bias", ARITHMETIC, "sum = offset;\n    for", "sum.setZero();\n    for"),
     ("other_seed_stream", WEIGHTS, "reference::mix(seed, hash_of(info.name))", "reference::mix(seed + 1, hash_of(info.name))"),
     ("weights_not_rounded", WEIGHTS, "value = to_bfloat16(centre", "value = (centre"),
@@ -67,8 +89,23 @@ const std::vector<Architecture>& architectures() {
 
 def compile_one(tree, source):
     target = tree / (source.replace("/", "_") + ".o")
-    command = ["g++", "-std=c++20", "-O1", "-w", "-I", str(tree), "-I", str(ROOT), "-isystem", "/usr/include/eigen3",
-               f'-DCACHET_TESTS_DIR="{ROOT}/tests/reference"', "-c", str(tree / source), "-o", str(target)]
+    command = [
+        "g++",
+        "-std=c++20",
+        "-O1",
+        "-w",
+        "-I",
+        str(tree),
+        "-I",
+        str(ROOT),
+        "-isystem",
+        "/usr/include/eigen3",
+        f'-DCACHET_TESTS_DIR="{ROOT}/tests/reference"',
+        "-c",
+        str(tree / source),
+        "-o",
+        str(target),
+    ]
     return subprocess.run(command, capture_output=True, text=True), target
 
 
@@ -103,7 +140,9 @@ def main():
             else:
                 (tree / file).write_text(original.replace(before, after))
                 result, _ = compile_one(tree, file)
-                outcome = "does not compile" if result.returncode else "SURVIVES" if goldens_hold(tree, objects.values()) else "killed"
+                outcome = (
+                    "does not compile" if result.returncode else "SURVIVES" if goldens_hold(tree, objects.values()) else "killed"
+                )
                 (tree / file).write_text(original)
                 compile_one(tree, file)
             bad += outcome != "killed"

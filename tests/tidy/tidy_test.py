@@ -23,7 +23,12 @@ MAY_NAME_PLACES = {"tests/tidy/tidy_test.py"}
 
 def tracked(*suffixes):
     """Tracked files and new ones that git does not ignore."""
-    names = subprocess.run(["git", "-C", SOURCES, "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=True).stdout.split("\n")
+    names = subprocess.run(
+        ["git", "-C", SOURCES, "ls-files", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
     return [n for n in names if n and (not suffixes or n.endswith(suffixes)) and os.path.isfile(os.path.join(SOURCES, n))]
 
 
@@ -88,8 +93,12 @@ class Files(unittest.TestCase):
             self.assertEqual(text(name).count("#pragma once"), 1, name)
 
     def test_no_line_is_wider_than_the_page(self):
-        wide = [f"{name}:{number}" for name in tracked(".h", ".cpp", ".py", ".cmake", "CMakeLists.txt")
-                for number, line in enumerate(text(name).split("\n"), 1) if len(line) > WIDTH]
+        wide = [
+            f"{name}:{number}"
+            for name in tracked(".h", ".cpp", ".py", ".cmake", "CMakeLists.txt")
+            for number, line in enumerate(text(name).split("\n"), 1)
+            if len(line) > WIDTH
+        ]
         self.assertEqual(wide, [])
 
     def test_no_tab_or_trailing_blank(self):
@@ -113,14 +122,20 @@ class Files(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def test_every_entry_has_its_file_and_every_file_its_entry(self):
-        for folder, where in (("reference", "reference/architectures"), ("properties", "properties"), ("backends", "backends/defects")):
+        for folder, where in (
+            ("reference", "reference/architectures"),
+            ("properties", "properties"),
+            ("backends", "backends/defects"),
+        ):
             names = entries(folder)
             self.assertGreater(len(names), 0, folder)
             files = {os.path.basename(n)[:-4] for n in tracked(".cpp") if os.path.dirname(n) == where}
             sources = text(f"{folder}/CMakeLists.txt")
             for name in names:
                 places = {where, folder}
-                self.assertTrue(any(os.path.isfile(os.path.join(SOURCES, p, name + ".cpp")) for p in places), f"{name} of {folder}")
+                self.assertTrue(
+                    any(os.path.isfile(os.path.join(SOURCES, p, name + ".cpp")) for p in places), f"{name} of {folder}"
+                )
             for name in files - names:
                 self.assertIn(name + ".cpp", sources, f"{where}/{name}.cpp is compiled nowhere")
 

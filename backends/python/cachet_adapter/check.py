@@ -12,8 +12,13 @@ import tempfile
 from . import talk
 from .engine import DECLARATIONS, METHODS, NAMED
 
-USEFUL = {"numeric": "the laws against the reference", "architectures": "the choice of models", "overflow": "the laws about capacity",
-          "reuse": "the laws about what `complete` retains", "last_token_cached": "what follows a `generate`"}
+USEFUL = {
+    "numeric": "the laws against the reference",
+    "architectures": "the choice of models",
+    "overflow": "the laws about capacity",
+    "reuse": "the laws about what `complete` retains",
+    "last_token_cached": "what follows a `generate`",
+}
 RELIES_ON = {"reuse": "complete", "last_token_cached": "generate"}
 SIZES = {"n_layer": 1, "n_head": 1, "n_embd": 4, "n_positions": 16, "vocab_size": 8}
 
@@ -44,8 +49,10 @@ TRACES = {
     "peek": [OPEN, {**APPEND, "keep": False}],
     "reorder": [OPEN, APPEND, on("reorder", rows=[0])],
 }
-BATCHES = {"append": [{**OPEN, "rows": 2}, {**APPEND, "tokens": [[3, 1], [2, 4]]}],
-           "complete": [{"op": "complete", "tokens": [[3, 1], [2, 4]], **LOOP}]}
+BATCHES = {
+    "append": [{**OPEN, "rows": 2}, {**APPEND, "tokens": [[3, 1], [2, 4]]}],
+    "complete": [{"op": "complete", "tokens": [[3, 1], [2, 4]], **LOOP}],
+}
 
 
 class Check:
@@ -93,9 +100,11 @@ class Check:
     def errors(self, adapter, configuration):
         model = {"directory": os.path.join(self.directory, "none"), "spec": {}}
         for code, method, params in (
-                (-32601, "no_such_method", {}), (-32002, "run", {"model": "no such handle", "trace": []}),
-                (-32002, "load", {"configuration": "no such configuration", "model": model}),
-                (-32001, "load", {"configuration": configuration, "model": model})):
+            (-32601, "no_such_method", {}),
+            (-32002, "run", {"model": "no such handle", "trace": []}),
+            (-32002, "load", {"configuration": "no such configuration", "model": model}),
+            (-32001, "load", {"configuration": configuration, "model": model}),
+        ):
             got = adapter.ask(method, **params)[0].get("error", {}).get("code")
             self.say(got == code, f"error {code} of a bad {method!r}" + ("" if got == code else f", got {got}"))
 
@@ -174,8 +183,20 @@ def write_model(directory):
     """A GPT-2 of one layer in the Hugging Face layout; its weights are the same everywhere."""
     numbers = random.Random(0)
     with open(os.path.join(directory, "config.json"), "w") as f:
-        json.dump({"model_type": "gpt2", **SIZES, "n_ctx": SIZES["n_positions"], "layer_norm_epsilon": 1e-5, "tie_word_embeddings": True,
-                   "activation_function": "gelu_new", "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}, f)
+        json.dump(
+            {
+                "model_type": "gpt2",
+                **SIZES,
+                "n_ctx": SIZES["n_positions"],
+                "layer_norm_epsilon": 1e-5,
+                "tie_word_embeddings": True,
+                "activation_function": "gelu_new",
+                "resid_pdrop": 0.0,
+                "embd_pdrop": 0.0,
+                "attn_pdrop": 0.0,
+            },
+            f,
+        )
     header, data = {}, b""
     for name, shape in shapes(SIZES["n_embd"]):
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
@@ -204,7 +225,9 @@ def shapes(width):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="python -m cachet_adapter", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    check = commands.add_parser("check", help="say what an adapter lacks", epilog="example: python -m cachet_adapter check toy_adapter.py")
+    check = commands.add_parser(
+        "check", help="say what an adapter lacks", epilog="example: python -m cachet_adapter check toy_adapter.py"
+    )
     check.add_argument("module", help="the adapter's file (*.py), or its module name")
     check.add_argument("--model", help="a directory with config.json and model.safetensors (default: a tiny GPT-2)")
     options = parser.parse_args(arguments)

@@ -19,6 +19,7 @@ class Refused(Exception):
 class Generated:
     """What generate and complete return. tokens: the new ids of each row; stopped: "stop", "length" or "capacity" of each;
     scores: of beams; cached: how many tokens of the prompt were reused, of each row."""
+
     tokens: object
     stopped: list
     scores: object = None
@@ -68,25 +69,74 @@ class Engine:
 
 # The methods that make a capability.
 METHODS = {
-    "append": ("open", "append", "length", "reset"), "complete": ("complete",), "generate": ("generate",), "crop": ("crop",),
-    "remove": ("remove",), "shift": ("shift",), "fork": ("fork",), "reorder": ("reorder",), "save": ("save", "restore"),
-    "snapshot": ("snapshot", "rollback"), "release": ("release",), "poison": ("poison",), "recompile": ("recompile",),
+    "append": ("open", "append", "length", "reset"),
+    "complete": ("complete",),
+    "generate": ("generate",),
+    "crop": ("crop",),
+    "remove": ("remove",),
+    "shift": ("shift",),
+    "fork": ("fork",),
+    "reorder": ("reorder",),
+    "save": ("save", "restore"),
+    "snapshot": ("snapshot", "rollback"),
+    "release": ("release",),
+    "poison": ("poison",),
+    "recompile": ("recompile",),
 }
 # A probe that either of two methods makes.
 LAYER_LENGTHS = ("layer_lengths", "retained_layer_lengths")
 # Capabilities that no method shows: the configuration names them.
-NAMED = ("all_rows", "batch", "peek", "sampling", "sampling_noise", "processors", "beams", "draft", "calls", "compilations",
-         "outputs")
+NAMED = (
+    "all_rows",
+    "batch",
+    "peek",
+    "sampling",
+    "sampling_noise",
+    "processors",
+    "beams",
+    "draft",
+    "calls",
+    "compilations",
+    "outputs",
+)
 DECLARATIONS = (
-    "numeric", "undefined_calls", "reuse", "context", "length_counts", "drift", "rotated_keys_stay", "bitwise", "architectures",
-    "max_rows", "max_capacity", "append_min", "append_max", "append_buckets", "capacity_buckets", "row_buckets", "block", "ring",
-    "pad_side", "mask_source", "pad_token", "pads_use_capacity", "idle_rows", "last_token_cached", "pads_after_stop", "overflow",
-    "window_counts_current", "compile_budget", "load_cost_s", "step_cost_s")
+    "numeric",
+    "undefined_calls",
+    "reuse",
+    "context",
+    "length_counts",
+    "drift",
+    "rotated_keys_stay",
+    "bitwise",
+    "architectures",
+    "max_rows",
+    "max_capacity",
+    "append_min",
+    "append_max",
+    "append_buckets",
+    "capacity_buckets",
+    "row_buckets",
+    "block",
+    "ring",
+    "pad_side",
+    "mask_source",
+    "pad_token",
+    "pads_use_capacity",
+    "idle_rows",
+    "last_token_cached",
+    "pads_after_stop",
+    "overflow",
+    "window_counts_current",
+    "compile_budget",
+    "load_cost_s",
+    "step_cost_s",
+)
 
 
 @dataclass
 class Configuration:
     """One way to run an engine. adds: capabilities that no method shows; without: methods not offered here."""
+
     name: str
     engine: type
     declarations: dict = field(default_factory=dict)
@@ -106,7 +156,9 @@ class Configuration:
     def faults(self):
         """What is wrong with this configuration, as texts; empty if nothing."""
         offered = self.capabilities()
-        faults = [f"unknown capability {c!r}" for c in (*self.adds, *self.without) if c not in (*METHODS, *NAMED, LAYER_LENGTHS[0])]
+        faults = [
+            f"unknown capability {c!r}" for c in (*self.adds, *self.without) if c not in (*METHODS, *NAMED, LAYER_LENGTHS[0])
+        ]
         faults += [f"unknown declaration {d!r}" for d in self.declarations if d not in DECLARATIONS]
         for capability, methods in METHODS.items():
             missing = [m for m in methods if not self.defines(m)]

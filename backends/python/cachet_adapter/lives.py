@@ -17,7 +17,7 @@ import traceback
 from .server import REQUEST, SHUTDOWN, Restart
 from .wire import MAX_LINE_BYTES, OVERLONG, TOO_LONG, LineReader
 
-POLL_S = 0.2   # how late a death is noticed when something else keeps the child's end of the channel open
+POLL_S = 0.2  # how late a death is noticed when something else keeps the child's end of the channel open
 GRACE_S = 5.0  # for an idle child to leave at the end of input
 PR_SET_PDEATHSIG = 1
 

@@ -25,6 +25,7 @@ def serve(name, version, configurations, engine=None, restart=True):
     if not restarts:
         return serve_alone(reader, wire, make_server())
     from .lives import Supervisor
+
     return Supervisor(reader, wire, make_server).run()
 
 

@@ -48,8 +48,15 @@ def objects(x):
     return isinstance(x, list) and all(map(an_object, x))
 
 
-LOOP = {"new": positive, "stop?": integers, "min_new?": natural, "sampling?": an_object, "processors?": objects,
-        "beams?": an_object, "draft?": an_object}
+LOOP = {
+    "new": positive,
+    "stop?": integers,
+    "min_new?": natural,
+    "sampling?": an_object,
+    "processors?": objects,
+    "beams?": an_object,
+    "draft?": an_object,
+}
 SESSION = {"session": text}
 
 FIELDS = {

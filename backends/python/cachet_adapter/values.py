@@ -32,8 +32,13 @@ def is_array(x):
 
 
 def array_value(x):
-    return {"kind": "array", "dtype": str(x.dtype).removeprefix("torch."), "shape": [int(n) for n in x.shape],
-            "value": plain(x.tolist()), "device": str(getattr(x, "device", "cpu"))}
+    return {
+        "kind": "array",
+        "dtype": str(x.dtype).removeprefix("torch."),
+        "shape": [int(n) for n in x.shape],
+        "value": plain(x.tolist()),
+        "device": str(getattr(x, "device", "cpu")),
+    }
 
 
 def finite(x):

@@ -71,7 +71,7 @@ class LineReader:
                 self.scanned = 0
             return self.take_rest() if self.ended else None
         line = bytes(self.pending[:end])
-        del self.pending[:end + 1]
+        del self.pending[: end + 1]
         self.scanned = 0
         if self.dropping or len(line) > self.limit:
             self.dropping = False
@@ -107,6 +107,6 @@ def write_all(descriptor, data):
     view = memoryview(data)
     while view:
         try:
-            view = view[os.write(descriptor, view):]
+            view = view[os.write(descriptor, view) :]
         except BlockingIOError:
             select.select([], [descriptor], [])

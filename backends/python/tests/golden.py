@@ -16,9 +16,12 @@ TOKENS = [3, 1, 2, 7, 7, 0, 4]
 def main():
     import torch
     import transformers
+
     with tempfile.TemporaryDirectory() as directory:
         write_model(directory)
-        model = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64, attn_implementation="eager").eval()
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            directory, dtype=torch.float64, attn_implementation="eager"
+        ).eval()
         with torch.no_grad():
             rows = model(torch.tensor([TOKENS]), use_cache=False).logits[0].tolist()
     made_by = f"transformers {transformers.__version__}, torch {torch.__version__}, float64"

@@ -28,8 +28,8 @@ def rows_of(array):
         code, size = ("d", 8) if array["dtype"] == "float64" else ("f", 4)
         flat = struct.unpack(f"<{len(data) // size}{code}", data)
     _, tokens, vocabulary = array["shape"]
-    rows = [flat[i:i + vocabulary] for i in range(0, len(flat), vocabulary)]
-    return [rows[i:i + tokens] for i in range(0, len(rows), tokens)]
+    rows = [flat[i : i + vocabulary] for i in range(0, len(flat), vocabulary)]
+    return [rows[i : i + tokens] for i in range(0, len(rows), tokens)]
 
 
 def running(pid):

@@ -32,7 +32,9 @@ sys.exit(serve("some", "1", [Configuration("c", Some, {{}}, adds={adds})], engin
 
 
 def check(*arguments):
-    done = subprocess.run([sys.executable, "-m", "cachet_adapter", *arguments], cwd=support.KIT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "cachet_adapter", *arguments], cwd=support.KIT, capture_output=True, text=True, timeout=120
+    )
     return done.returncode, done.stdout
 
 
@@ -40,7 +42,10 @@ def check_program(call="pass", methods="", adds=(), text=PROGRAM):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "some_adapter.py")
         with open(path, "w") as f:
-            f.write(f"import sys\nsys.path.insert(0, {support.KIT!r})\n" + text.format(call=call, methods=methods, adds=repr(tuple(adds))))
+            f.write(
+                f"import sys\nsys.path.insert(0, {support.KIT!r})\n"
+                + text.format(call=call, methods=methods, adds=repr(tuple(adds)))
+            )
         return check("check", path)
 
 

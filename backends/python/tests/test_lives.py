@@ -79,12 +79,16 @@ class Lives(unittest.TestCase):
 
     def test_a_hung_engine_does_not_outlive_its_program(self):
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with self.subTest(number), support.adapter("wild_adapter.py", timeout_s=30, stderr=support.talk.subprocess.DEVNULL) as adapter:
+            with self.subTest(number), support.adapter(
+                "wild_adapter.py", timeout_s=30, stderr=support.talk.subprocess.DEVNULL
+            ) as adapter:
                 self.adapter, kept = adapter, self.adapter
                 _, pid = self.life()
                 self.adapter = kept
-                adapter.write(b'{"id":1,"method":"run","params":{"model":"m0","trace":[{"op":"open","session":"a","rows":1,"capacity":9},'
-                              b'{"op":"append","session":"a","tokens":[[%d]]}]}}' % wild.HANG)
+                adapter.write(
+                    b'{"id":1,"method":"run","params":{"model":"m0","trace":[{"op":"open","session":"a","rows":1,"capacity":9},'
+                    b'{"op":"append","session":"a","tokens":[[%d]]}]}}' % wild.HANG
+                )
                 adapter.message()
                 adapter.process.send_signal(number)
                 self.assertEqual(adapter.process.wait(20), -number)

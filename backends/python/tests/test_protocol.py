@@ -44,30 +44,47 @@ class Conversation(unittest.TestCase):
     def test_initialize_describes_what_is_offered(self):
         result = self.adapter.result("initialize", protocol=1, suite="x")
         self.assertEqual((result["protocol"], result["name"], result["version"]), (1, "wild", "1"))
-        offer, = result["configurations"]
+        (offer,) = result["configurations"]
         self.assertEqual(offer["name"], "only")
         self.assertEqual(offer["declarations"], {"numeric": "float64"})
-        self.assertEqual(set(offer["capabilities"]), {"append", "complete", "calls"} | ({"restart"} if not self.arguments else set()))
+        self.assertEqual(
+            set(offer["capabilities"]), {"append", "complete", "calls"} | ({"restart"} if not self.arguments else set())
+        )
 
     def test_malformed_lines_are_errors_and_the_conversation_goes_on(self):
         for line, code, ident in (
-                (b"{", -32700, None), (b"nonsense", -32700, None), (b"\xff\xfe\x00", -32700, None), (b"[" * 100000, -32700, None),
-                (b'{"id":1,"method":"load","params":{"a":NaN}}', -32700, None), (b'{"id":Infinity,"method":"shutdown"}', -32700, None),
-                (b'{"id":1e999,"method":"shutdown"}', -32600, None), (b"5", -32600, None), (b"[]", -32600, None), (b"null", -32600, None),
-                (b'{"id":1}', -32600, None), (b'{"id":1,"method":5}', -32600, None), (b'{"id":[1],"method":"load"}', -32600, None),
-                (b'{"id":true,"method":"load"}', -32600, None), (b'{"id":2,"method":"no_such_method"}', -32601, 2),
-                (b'{"id":"t","method":"__init__"}', -32601, "t"), (b'{"id":3,"method":"model"}', -32601, 3),
-                (b'{"id":4,"method":"load","params":[]}', -32602, 4), (b'{"id":5,"method":"load"}', -32602, 5),
-                (b'{"id":6,"method":"initialize","params":{"protocol":2}}', -32602, 6),
-                (b'{"id":7,"method":"load","params":{"configuration":"only","model":{}}}', -32602, 7),
-                (b'{"id":8,"method":"load","params":{"configuration":"other","model":{"directory":"m"}}}', -32002, 8),
-                (b'{"id":9,"method":"load","params":{"configuration":"only","model":{"directory":"none"}}}', -32001, 9),
-                (b'{"id":10,"method":"run","params":{"model":"m9","trace":[]}}', -32002, 10),
-                (b'{"id":11,"method":"run","params":{"model":["m0"],"trace":[]}}', -32602, 11),
-                (b'{"id":12,"method":"unload","params":{"model":"m9"}}', -32002, 12)):
+            (b"{", -32700, None),
+            (b"nonsense", -32700, None),
+            (b"\xff\xfe\x00", -32700, None),
+            (b"[" * 100000, -32700, None),
+            (b'{"id":1,"method":"load","params":{"a":NaN}}', -32700, None),
+            (b'{"id":Infinity,"method":"shutdown"}', -32700, None),
+            (b'{"id":1e999,"method":"shutdown"}', -32600, None),
+            (b"5", -32600, None),
+            (b"[]", -32600, None),
+            (b"null", -32600, None),
+            (b'{"id":1}', -32600, None),
+            (b'{"id":1,"method":5}', -32600, None),
+            (b'{"id":[1],"method":"load"}', -32600, None),
+            (b'{"id":true,"method":"load"}', -32600, None),
+            (b'{"id":2,"method":"no_such_method"}', -32601, 2),
+            (b'{"id":"t","method":"__init__"}', -32601, "t"),
+            (b'{"id":3,"method":"model"}', -32601, 3),
+            (b'{"id":4,"method":"load","params":[]}', -32602, 4),
+            (b'{"id":5,"method":"load"}', -32602, 5),
+            (b'{"id":6,"method":"initialize","params":{"protocol":2}}', -32602, 6),
+            (b'{"id":7,"method":"load","params":{"configuration":"only","model":{}}}', -32602, 7),
+            (b'{"id":8,"method":"load","params":{"configuration":"other","model":{"directory":"m"}}}', -32002, 8),
+            (b'{"id":9,"method":"load","params":{"configuration":"only","model":{"directory":"none"}}}', -32001, 9),
+            (b'{"id":10,"method":"run","params":{"model":"m9","trace":[]}}', -32002, 10),
+            (b'{"id":11,"method":"run","params":{"model":["m0"],"trace":[]}}', -32602, 11),
+            (b'{"id":12,"method":"unload","params":{"model":"m9"}}', -32002, 12),
+        ):
             self.assertEqual(self.error(line), (code, ident), line[:80])
         handle = self.adapter.load("only", "m")
-        self.assertEqual(self.error(json.dumps({"id": 13, "method": "run", "params": {"model": handle, "trace": {}}}).encode()), (-32602, 13))
+        self.assertEqual(
+            self.error(json.dumps({"id": 13, "method": "run", "params": {"model": handle, "trace": {}}}).encode()), (-32602, 13)
+        )
         self.assertEqual(self.statuses([OPEN, append(1)]), ["ok:", "ok:"])
 
     def test_an_empty_line_is_no_request_and_a_notification_gets_no_answer(self):
@@ -94,16 +111,72 @@ class Conversation(unittest.TestCase):
         self.assertNotEqual(self.adapter.load("only", "m"), handle)
 
     def test_the_wrong_steps_are_refused_and_the_run_goes_on(self):
-        self.assertEqual(self.statuses([append(1), OPEN, OPEN, append(1, session="b"), 5, {"op": "no_such"}, {"op": "crop", "session": "a", "length": [0]},
-                                        {"op": "append", "session": "a"}, {**append(1), "more": 1}, append(1), {"op": "close", "session": "a"},
-                                        {"op": "close", "session": "a"}]),
-                         ["refused:invalid", "ok:", "refused:invalid", "refused:invalid", "refused:invalid", "refused:unsupported", "refused:unsupported",
-                          "refused:invalid", "refused:unsupported", "ok:", "ok:", "refused:invalid"])
+        self.assertEqual(
+            self.statuses(
+                [
+                    append(1),
+                    OPEN,
+                    OPEN,
+                    append(1, session="b"),
+                    5,
+                    {"op": "no_such"},
+                    {"op": "crop", "session": "a", "length": [0]},
+                    {"op": "append", "session": "a"},
+                    {**append(1), "more": 1},
+                    append(1),
+                    {"op": "close", "session": "a"},
+                    {"op": "close", "session": "a"},
+                ]
+            ),
+            [
+                "refused:invalid",
+                "ok:",
+                "refused:invalid",
+                "refused:invalid",
+                "refused:invalid",
+                "refused:unsupported",
+                "refused:unsupported",
+                "refused:invalid",
+                "refused:unsupported",
+                "ok:",
+                "ok:",
+                "refused:invalid",
+            ],
+        )
 
     def test_a_failure_tears_its_session_alone_until_reset(self):
-        self.assertEqual(self.statuses([OPEN, {**OPEN, "session": "b"}, append(wild.RAISE), append(1), {"op": "length", "session": "a"}, append(1, session="b"),
-                                        {"op": "reset", "session": "a"}, append(1), append(wild.RAISE), {"op": "close", "session": "a"}, OPEN, append(1)]),
-                         ["ok:", "ok:", "failed:ArithmeticError", "refused:dead", "refused:dead", "ok:", "ok:", "ok:", "failed:ArithmeticError", "ok:", "ok:", "ok:"])
+        self.assertEqual(
+            self.statuses(
+                [
+                    OPEN,
+                    {**OPEN, "session": "b"},
+                    append(wild.RAISE),
+                    append(1),
+                    {"op": "length", "session": "a"},
+                    append(1, session="b"),
+                    {"op": "reset", "session": "a"},
+                    append(1),
+                    append(wild.RAISE),
+                    {"op": "close", "session": "a"},
+                    OPEN,
+                    append(1),
+                ]
+            ),
+            [
+                "ok:",
+                "ok:",
+                "failed:ArithmeticError",
+                "refused:dead",
+                "refused:dead",
+                "ok:",
+                "ok:",
+                "ok:",
+                "failed:ArithmeticError",
+                "ok:",
+                "ok:",
+                "ok:",
+            ],
+        )
 
     def test_a_failed_step_reports_the_engines_own_length(self):
         reports = self.adapter.run(self.adapter.load("only", "m"), [OPEN, append(1, wild.TEAR)])
@@ -113,7 +186,9 @@ class Conversation(unittest.TestCase):
         self.assertEqual(reports[1]["calls"], [{"tokens": [[1, wild.TEAR]], "shape": [1, 2]}])
 
     def test_a_refusal_is_no_failure_and_says_what_it_did(self):
-        reports = self.adapter.run(self.adapter.load("only", "m"), [OPEN, append(1, 2, 3, 4, 5), {"op": "length", "session": "a"}])
+        reports = self.adapter.run(
+            self.adapter.load("only", "m"), [OPEN, append(1, 2, 3, 4, 5), {"op": "length", "session": "a"}]
+        )
         self.assertEqual([r["status"] for r in reports], ["ok", "refused", "ok"])
         self.assertEqual((reports[1]["kind"], reports[1]["state_unchanged"]), ("capacity", False))
         self.assertEqual(reports[2]["lengths"], {"kind": "integer", "value": 5})
@@ -131,7 +206,7 @@ class Conversation(unittest.TestCase):
         self.assertEqual(support.rows_of(report["logits"])[0][0][0], 2.0)
 
     def test_an_engine_that_cannot_tell_its_retained_length_has_failed(self):
-        report, = self.adapter.run(self.adapter.load("only", "m"), [{"op": "complete", "tokens": [[1]], "new": 1}])
+        (report,) = self.adapter.run(self.adapter.load("only", "m"), [{"op": "complete", "tokens": [[1]], "new": 1}])
         self.assertEqual((report["status"], report["kind"]), ("failed", "LookupError"))
 
     def test_reports_are_numbered_and_counted(self):
@@ -158,7 +233,11 @@ class Conversation(unittest.TestCase):
     def test_nothing_is_left_in_a_buffer_when_the_engine_crashes(self):
         handle = self.adapter.load("only", "m")
         self.adapter.sent += 1
-        self.adapter.write(json.dumps({"id": 1, "method": "run", "params": {"model": handle, "trace": [OPEN, append(1), append(wild.CRASH)]}}).encode())
+        self.adapter.write(
+            json.dumps(
+                {"id": 1, "method": "run", "params": {"model": handle, "trace": [OPEN, append(1), append(wild.CRASH)]}}
+            ).encode()
+        )
         self.assertEqual([self.adapter.message()["params"]["index"] for _ in range(2)], [0, 1])
         with self.assertRaises(support.talk.Gone) as gone:
             self.adapter.message()
@@ -167,6 +246,7 @@ class Conversation(unittest.TestCase):
 
 class ConversationInOneProcess(Conversation):
     """The same without a supervisor: for engines that must not be forked."""
+
     arguments = ("--no-restart",)
 
     def test_restart_is_not_offered(self):
@@ -210,9 +290,10 @@ class Faults(unittest.TestCase):
         self.assertIn("neither", self.faults(())[0])
 
     def test_an_adapter_with_faults_ends_with_2(self):
-        code = ("from cachet_adapter import *\nimport sys\n"
-                "sys.exit(serve('x', '1', [Configuration('c', Engine)]))")
-        done = subprocess.run([support.sys.executable, "-c", code], cwd=support.KIT, capture_output=True, text=True, input="", timeout=30)
+        code = "from cachet_adapter import *\nimport sys\n" "sys.exit(serve('x', '1', [Configuration('c', Engine)]))"
+        done = subprocess.run(
+            [support.sys.executable, "-c", code], cwd=support.KIT, capture_output=True, text=True, input="", timeout=30
+        )
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("c: offers neither", done.stderr)
 

@@ -51,7 +51,9 @@ class Toy(unittest.TestCase):
         self.assertEqual(self.rows(OPEN, append(3, 1, want="last"), append(2, 7, 5)), whole[1:])
 
     def test_rows_do_not_see_each_other(self):
-        reports = self.run_steps({**OPEN, "rows": 2}, on("append", tokens=[[3, 1], [2, 4]], want="all"), on("append", tokens=[[5], [5]]))
+        reports = self.run_steps(
+            {**OPEN, "rows": 2}, on("append", tokens=[[3, 1], [2, 4]], want="all"), on("append", tokens=[[5], [5]])
+        )
         first = [row for r in reports[1:] for row in support.rows_of(r["logits"])[0]]
         second = [row for r in reports[1:] for row in support.rows_of(r["logits"])[1]]
         self.assertEqual(first, self.fresh(3, 1, 5))
@@ -68,11 +70,14 @@ class Toy(unittest.TestCase):
         self.assertEqual(rows[4], self.fresh(3, 1, 6, 5)[-1])
 
     def test_lengths_are_tokens_in_every_layer(self):
-        lengths = [(r["lengths"]["value"], r["layer_lengths"]) for r in self.run_steps(OPEN, append(3, 1, 2), on("crop", length=[2]), on("reset"))]
+        lengths = [
+            (r["lengths"]["value"], r["layer_lengths"])
+            for r in self.run_steps(OPEN, append(3, 1, 2), on("crop", length=[2]), on("reset"))
+        ]
         self.assertEqual(lengths, [(n, [{"kind": "integer", "value": n}]) for n in (0, 3, 2, 0)])
 
     def test_complete_is_greedy_over_its_own_logits(self):
-        report, = self.run_steps({"op": "complete", "tokens": [[3, 1]], "new": 5})
+        (report,) = self.run_steps({"op": "complete", "tokens": [[3, 1]], "new": 5})
         history = [3, 1]
         for token in report["tokens"][0]:
             row = self.fresh(*history)[-1]
@@ -90,12 +95,23 @@ class Toy(unittest.TestCase):
         self.assertEqual(barred["stopped"], ["length"])
 
     def test_all_ids_barred_is_still_an_answer(self):
-        report, = self.run_steps({"op": "complete", "tokens": [[3, 1]], "new": 2, "stop": list(range(8)), "min_new": 2})
+        (report,) = self.run_steps({"op": "complete", "tokens": [[3, 1]], "new": 2, "stop": list(range(8)), "min_new": 2})
         self.assertEqual((report["status"], report["tokens"], report["stopped"]), ("ok", [[0, 0]], ["length"]))
 
     def test_bad_calls_are_refused_and_change_nothing(self):
-        bad = [append(), append(8), append(-1), append(2 ** 70), append(*[1] * 12), on("crop", length=[4]), on("crop", length=[-1]),
-               on("crop", length=[]), on("crop", length=[1, 1]), on("append", tokens=[[1], [1]]), on("append", tokens=[])]
+        bad = [
+            append(),
+            append(8),
+            append(-1),
+            append(2**70),
+            append(*[1] * 12),
+            on("crop", length=[4]),
+            on("crop", length=[-1]),
+            on("crop", length=[]),
+            on("crop", length=[1, 1]),
+            on("append", tokens=[[1], [1]]),
+            on("append", tokens=[]),
+        ]
         reports = self.run_steps(OPEN, append(3, 1, 2), *bad, append(6))
         self.assertEqual([r["status"] for r in reports[2:-1]], ["refused"] * len(bad))
         self.assertTrue(all(r["message"] and r["lengths"]["value"] == 3 for r in reports[2:-1]))
@@ -104,10 +120,15 @@ class Toy(unittest.TestCase):
             self.assertEqual(self.run_steps({"op": "complete", "tokens": tokens, "new": 1})[0]["status"], "refused", tokens)
 
     def test_capacity_is_exact(self):
-        self.assertEqual([r["status"] for r in self.run_steps({**OPEN, "capacity": 3}, append(1, 2), append(3), append(4))], ["ok", "ok", "ok", "refused"])
+        self.assertEqual(
+            [r["status"] for r in self.run_steps({**OPEN, "capacity": 3}, append(1, 2), append(3), append(4))],
+            ["ok", "ok", "ok", "refused"],
+        )
         complete = {"op": "complete", "tokens": [[1, 2]], "capacity": 3}
         self.assertEqual([r["status"] for r in self.run_steps({**complete, "new": 2}, {**complete, "new": 3})], ["ok", "refused"])
-        self.assertEqual([r["status"] for r in self.run_steps({**OPEN, "capacity": 99}, append(*[1] * 16), append(1))], ["ok", "ok", "refused"])
+        self.assertEqual(
+            [r["status"] for r in self.run_steps({**OPEN, "capacity": 99}, append(*[1] * 16), append(1))], ["ok", "ok", "refused"]
+        )
 
     def test_a_model_that_it_cannot_compute_is_refused(self):
         def changed(**config):
@@ -119,6 +140,7 @@ class Toy(unittest.TestCase):
             with open(path, "w") as f:
                 json.dump({**whole, **config}, f)
             return directory
+
         broken = changed()
         with open(os.path.join(broken, "model.safetensors"), "wb") as f:
             f.write(struct.pack("<Q", 1 << 40))

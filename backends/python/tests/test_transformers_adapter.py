@@ -83,7 +83,9 @@ class Transformers(unittest.TestCase):
         for name in CALLER:
             first, second = self.run_steps(name, complete(3, 1), complete(3, 1))
             self.assertEqual([fed(first), fed(second)], [[[3, 1]], [[3, 1]]], name)
-            self.assertEqual((second["status"], first["lengths"]["kind"]), ("ok", "integer" if name == "dynamic" else "array"), name)
+            self.assertEqual(
+                (second["status"], first["lengths"]["kind"]), ("ok", "integer" if name == "dynamic" else "array"), name
+            )
             self.assertEqual(second["lengths"]["value"], 4 if second["lengths"].get("shape") in (None, []) else [4], name)
 
     def test_a_cache_longer_by_less_than_the_prompt_is_fed_the_prompts_tail_again(self):
@@ -113,18 +115,24 @@ class Transformers(unittest.TestCase):
             self.assertEqual([fed(r) for r in reports], [[], [[3, 1]], [[5]]], name)
             self.assertEqual(reports[1]["calls"][0]["shape"], [1, 2])
         for name in LIBRARY:
-            report, = self.run_steps(name, complete(3, 1, 5, new=3))
+            (report,) = self.run_steps(name, complete(3, 1, 5, new=3))
             self.assertEqual(fed(report), [[3, 1, 5], *([token] for token in report["tokens"][0][:2])], name)
 
     def test_pads_of_finished_rows_are_no_real_ids(self):
         prompts = [[token, 1] for token in range(8)]
-        firsts = [row[0] for row in self.run_steps("dynamic+library", {"op": "complete", "tokens": prompts, "new": 1})[0]["tokens"]]
+        firsts = [
+            row[0] for row in self.run_steps("dynamic+library", {"op": "complete", "tokens": prompts, "new": 1})[0]["tokens"]
+        ]
         other = next(i for i in range(8) if firsts[i] != firsts[0])
-        report, = self.run_steps("dynamic+library", {"op": "complete", "tokens": [prompts[0], prompts[other]], "new": 4, "stop": [firsts[0]]})
+        (report,) = self.run_steps(
+            "dynamic+library", {"op": "complete", "tokens": [prompts[0], prompts[other]], "new": 4, "stop": [firsts[0]]}
+        )
         self.assertEqual(report["stopped"][0], "stop")
-        self.assertEqual(report["tokens"][0], [firsts[0], 0, 0, 0][:len(report["tokens"][1])])
+        self.assertEqual(report["tokens"][0], [firsts[0], 0, 0, 0][: len(report["tokens"][1])])
         self.assertGreaterEqual(len(report["calls"]), 2)
-        self.assertEqual([call["tokens"][0] for call in report["calls"]], [prompts[0], [firsts[0]], [], []][:len(report["calls"])])
+        self.assertEqual(
+            [call["tokens"][0] for call in report["calls"]], [prompts[0], [firsts[0]], [], []][: len(report["calls"])]
+        )
 
     def test_the_checkpoints_own_stop_id_is_not_used(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -135,7 +143,7 @@ class Transformers(unittest.TestCase):
             tokens = self.run_steps("dynamic+library", complete(3, 1, new=4))[0]["tokens"]
             with open(path, "w") as f:
                 support.talk.json.dump({**config, "eos_token_id": tokens[0][0], "bos_token_id": 1, "pad_token_id": 2}, f)
-            report, = self.adapter.run(self.adapter.load("dynamic+library", directory), [complete(3, 1, new=4)])
+            (report,) = self.adapter.run(self.adapter.load("dynamic+library", directory), [complete(3, 1, new=4)])
             self.assertEqual((report["tokens"], report["stopped"]), (tokens, ["length"]))
 
     def test_a_fork_goes_its_own_way(self):
@@ -167,7 +175,7 @@ class Transformers(unittest.TestCase):
         self.assertEqual([r["status"] for r in self.run_steps("dynamic", complete(1, 2, new=3, capacity=3))], ["refused"])
 
     def test_bad_calls_reach_the_engine(self):
-        for bad in (append(), append(8), append(-1), append(2 ** 70)):
+        for bad in (append(), append(8), append(-1), append(2**70)):
             reports = self.run_steps("dynamic", OPEN, append(3), bad, append(1))
             self.assertEqual([r["status"] for r in reports[2:]], ["failed", "refused"], bad)
             self.assertEqual(reports[3]["kind"], "dead")
@@ -187,7 +195,7 @@ class Transformers(unittest.TestCase):
     def test_a_new_life_forgets_the_callers_cache(self):
         self.run_steps("static", complete(3, 1, new=2))
         self.adapter.result("restart")
-        report, = self.run_steps("static", complete(3, 1, new=2))
+        (report,) = self.run_steps("static", complete(3, 1, new=2))
         self.assertEqual((report["status"], fed(report)[0]), ("ok", [3, 1]))
 
 

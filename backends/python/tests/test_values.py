@@ -18,6 +18,7 @@ except ImportError:
 
 class LikeAnArray:
     """What the kit knows an array by."""
+
     dtype, shape, device = "torch.int64", (1,), "meta:0"
 
     def tolist(self):
@@ -37,7 +38,9 @@ class Value(unittest.TestCase):
         self.assertEqual(values.value("3"), {"kind": "text", "value": "3"})
 
     def test_an_array_keeps_dtype_shape_and_device(self):
-        self.assertEqual(values.value(LikeAnArray()), {"kind": "array", "dtype": "int64", "shape": [1], "value": [3], "device": "meta:0"})
+        self.assertEqual(
+            values.value(LikeAnArray()), {"kind": "array", "dtype": "int64", "shape": [1], "value": [3], "device": "meta:0"}
+        )
 
     def test_a_list_or_tuple_is_one_value_a_row(self):
         one_a_row = [{"kind": "integer", "value": 2}, {"kind": "real", "value": 2.5}]
@@ -46,13 +49,17 @@ class Value(unittest.TestCase):
 
     @unittest.skipUnless(numpy, "needs numpy")
     def test_numpy_scalars_and_arrays_are_arrays(self):
-        self.assertEqual(values.value(numpy.int32(3)), {"kind": "array", "dtype": "int32", "shape": [], "value": 3, "device": "cpu"})
+        self.assertEqual(
+            values.value(numpy.int32(3)), {"kind": "array", "dtype": "int32", "shape": [], "value": 3, "device": "cpu"}
+        )
         self.assertEqual(values.value(numpy.float64(3))["dtype"], "float64")
         self.assertEqual(values.value(numpy.array([[3]]))["shape"], [1, 1])
 
     @unittest.skipUnless(torch, "needs torch")
     def test_torch_tensors_are_arrays(self):
-        self.assertEqual(values.value(torch.tensor(3)), {"kind": "array", "dtype": "int64", "shape": [], "value": 3, "device": "cpu"})
+        self.assertEqual(
+            values.value(torch.tensor(3)), {"kind": "array", "dtype": "int64", "shape": [], "value": 3, "device": "cpu"}
+        )
         self.assertEqual(values.value(torch.tensor([math.inf]))["value"], ["Infinity"])
 
 

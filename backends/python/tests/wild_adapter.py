@@ -69,5 +69,11 @@ class Wild(Engine):
 
 
 if __name__ == "__main__":
-    sys.exit(serve("wild", "1", [Configuration("only", Wild, {"numeric": "float64"}, adds=("calls",))],
-                   restart="--no-restart" not in sys.argv))
+    sys.exit(
+        serve(
+            "wild",
+            "1",
+            [Configuration("only", Wild, {"numeric": "float64"}, adds=("calls",))],
+            restart="--no-restart" not in sys.argv,
+        )
+    )

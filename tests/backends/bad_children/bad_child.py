@@ -272,8 +272,13 @@ class Child:
         if what:
             self.misbehave(what, 0)
         capabilities = ["append"] + (["restart"] if "--restart" in self.options else [])
-        return {"protocol": 1, "name": "bad", "version": "1", "engine": {"pid": str(os.getpid())},
-                "configurations": [{"name": "c", "capabilities": capabilities, "declarations": {}}]}
+        return {
+            "protocol": 1,
+            "name": "bad",
+            "version": "1",
+            "engine": {"pid": str(os.getpid())},
+            "configurations": [{"name": "c", "capabilities": capabilities, "declarations": {}}],
+        }
 
     def load(self, params):
         what = self.option("--load")
