@@ -158,7 +158,8 @@ class Replay(CliTest):
     def test_shrinking_what_holds_says_so(self):
         self.write(
             "good.case",
-            "cachet case 1\nlaw crop_forgets\nbackend eager\nmodel m gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0\n"
+            "cachet case 1\nlaw crop_forgets\nbackend eager\n"
+            "model m gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0\n"
             "run m\nopen a rows=1 capacity=8\nappend a 3 1\ncrop a 1\nappend a 2\n",
         )
         self.assertIn("nothing to shrink", self.check(0, "shrink", "good.case").stdout)

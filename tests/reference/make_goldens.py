@@ -46,7 +46,8 @@ def load(directory):
 
 def write(name, spec, model, vocab, context):
     golden = {
-        "origin": f"transformers {transformers.__version__} GPT2LMHeadModel, torch {torch.__version__}, float64, eager attention, no cache",
+        "origin": f"transformers {transformers.__version__} GPT2LMHeadModel, torch {torch.__version__}, "
+        "float64, eager attention, no cache",
         "model": spec,
         "histories": [{"tokens": h, "logits": logits_of(model, h)} for h in histories(vocab, context)],
     }
