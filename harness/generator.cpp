@@ -46,7 +46,8 @@ Rows predict_emitted(const Step& step, const Shadow& shadow, const ModelPtr& mod
   for (std::size_t r = 0; session != nullptr && r < session->history.size(); ++r) {
     Tokens history = session->history[r];
     if (generate->tokens) history.insert(history.end(), (*generate->tokens)[r].begin(), (*generate->tokens)[r].end());
-    out.push_back(oracle.greedy(model, history, generate->loop.new_tokens, generate->loop.stop.value_or(Tokens{}), generate->loop.min_new));
+    out.push_back(
+        oracle.greedy(model, history, generate->loop.new_tokens, generate->loop.stop.value_or(Tokens{}), generate->loop.min_new));
   }
   return out;
 }
@@ -57,7 +58,12 @@ constexpr int kLongAppend = 8;
 class Builder {
  public:
   Builder(const Request& request, ModelPtr model, Draw& draw, Oracle& oracle)
-      : law_(*request.law), configuration_(*request.configuration), model_(std::move(model)), spec_(model_->spec), draw_(draw), oracle_(oracle),
+      : law_(*request.law),
+        configuration_(*request.configuration),
+        model_(std::move(model)),
+        spec_(model_->spec),
+        draw_(draw),
+        oracle_(oracle),
         shadow_(spec_, configuration_) {
     choose_weights();
   }
@@ -72,7 +78,10 @@ class Builder {
     const bool refused = aimed && bad_ + over_ > 0;
     if (must || refused) {
       add_content();
-      if (must) add_must();
+      if (must) {
+        add_must();
+        if (draw_.chance(35)) add_idle_generate();
+      }
       if (refused) add_refused();
       const int after = static_cast<int>(draw_.between(1, 3));
       for (int i = 0; i < after && room_for_steps(); ++i) add_random();
@@ -83,15 +92,18 @@ class Builder {
 
  private:
   void choose_weights() {
-    weights_ = {{"open", 6}, {"append", 30}, {"generate", 14}, {"complete", 14}, {"crop", 10}, {"length", 4}, {"reset", 8}, {"close", 4}, {"peek", 4}, {"poison", 5}};
+    weights_ = {{"open", 6},   {"append", 30}, {"generate", 14}, {"complete", 14}, {"crop", 10},
+                {"length", 4}, {"reset", 8},   {"close", 8},     {"peek", 4},      {"poison", 5}};
     for (auto& [op, weight] : weights_)  // swarm: a case without some calls lets the others meet more often
       if (draw_.chance(20)) weight = 0;
-    constexpr int kSiblings = 25, kChurn = 15;  // sessions side by side, sessions in the place of closed ones
+    constexpr int kSiblings = 35, kChurn = 15;  // sessions side by side, sessions in the place of closed ones
     if (draw_.chance(kSiblings)) weights_["open"] = 20;
     if (draw_.chance(kChurn)) weights_["open"] = weights_["close"] = 20;
     for (const auto& [op, weight] : law_.aim.favour) weights_[op] += weight;
     for (const std::string& op : law_.aim.must) weights_[op] = std::max(weights_[op], 10);
-    const auto need = [&](const char* op, const char* capability) { if (!configuration_.can(capability)) weights_[op] = 0; };
+    const auto need = [&](const char* op, const char* capability) {
+      if (!configuration_.can(capability)) weights_[op] = 0;
+    };
     for (const char* op : {"open", "append", "length", "reset", "close"}) need(op, "append");
     for (const char* op : {"generate", "complete", "crop", "peek", "poison"}) need(op, op);
     bad_ = law_.aim.bad_calls ? 25 : 0;
@@ -102,7 +114,9 @@ class Builder {
 
   // -- sizes
 
-  int limit(const std::optional<int>& declared, int otherwise) const { return declared ? std::min(*declared, otherwise) : otherwise; }
+  int limit(const std::optional<int>& declared, int otherwise) const {
+    return declared ? std::min(*declared, otherwise) : otherwise;
+  }
 
   /// Tokens that still fit: into the capacity and into the model's own context.
   int room(const ShadowSession& s) const { return std::min(s.capacity, spec_.context) - s.longest(); }
@@ -128,11 +142,20 @@ class Builder {
     if (!prompts_.empty() && draw_.chance(65)) {
       out = draw_.pick(prompts_);
       switch (draw_.between(0, 4)) {
-        case 0: break;
-        case 1: out.resize(static_cast<std::size_t>(draw_.between(1, static_cast<std::int64_t>(out.size())))); break;
-        case 2: out.push_back(token()); break;
-        case 3: out.back() = token(); break;
-        default: out.front() = token(); break;
+        case 0:
+          break;
+        case 1:
+          out.resize(static_cast<std::size_t>(draw_.between(1, static_cast<std::int64_t>(out.size()))));
+          break;
+        case 2:
+          out.push_back(token());
+          break;
+        case 3:
+          out.back() = token();
+          break;
+        default:
+          out.front() = token();
+          break;
       }
       if (static_cast<int>(out.size()) > most) out.resize(static_cast<std::size_t>(most));
     } else {
@@ -221,8 +244,10 @@ class Builder {
     if (most < 1) return false;
     const int n = draw_.chance(over_) ? most : size_to(most);
     Append step{name, {}, {}, configuration_.can("all_rows") && draw_.chance(40) ? Want::kAll : Want::kLast, keep};
-    if (s.rows() == 1 && s.longest() == 0) step.tokens.push_back(prompt(most));
-    else for (int r = 0; r < s.rows(); ++r) step.tokens.push_back(fresh_tokens(n));
+    if (s.rows() == 1 && s.longest() == 0)
+      step.tokens.push_back(prompt(most));
+    else
+      for (int r = 0; r < s.rows(); ++r) step.tokens.push_back(fresh_tokens(n));
     return add(std::move(step));
   }
 
@@ -304,16 +329,34 @@ class Builder {
     const int rows = s == nullptr ? 1 : s->rows();
     const int length = s == nullptr ? 0 : s->longest();
     Rows tokens(static_cast<std::size_t>(rows), Tokens{token()});
-    switch (draw_.between(0, 8)) {
-      case 0: tokens.back().clear(); return add(Append{name, tokens, {}, Want::kLast, true});
-      case 1: tokens.back().back() = draw_.pick(std::vector<Token>{-1, spec_.vocab, spec_.vocab + 3}); return add(Append{name, tokens, {}, Want::kLast, true});
-      case 2: tokens.push_back({token()}); return add(Append{name, tokens, {}, Want::kLast, true});
-      case 3: return configuration_.can("crop") && add(Crop{name, std::vector<int>(static_cast<std::size_t>(rows), length + 1 + static_cast<int>(draw_.between(0, 1)))});
-      case 4: return configuration_.can("crop") && add(Crop{name, std::vector<int>(static_cast<std::size_t>(rows), -1 - static_cast<int>(draw_.between(0, 1)))});
-      case 5: return add(Open{open.empty() ? "a" : name, draw_.chance(50) ? 1 : 0, draw_.chance(50) ? 4 : 0});
-      case 6: return configuration_.can("generate") && add(Generate{name, length == 0 ? std::nullopt : std::optional<Rows>(Rows(static_cast<std::size_t>(rows))), Loop{}});
-      case 7: return configuration_.can("complete") && add(Complete{{draw_.chance(50) ? Tokens{} : Tokens{token(), spec_.vocab}}, {}, Loop{}});
-      default: return add(Length{"nowhere"});
+    switch (draw_.pick(std::vector<int>{0, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8})) {
+      case 0:
+        tokens.back().clear();
+        return add(Append{name, tokens, {}, Want::kLast, true});
+      case 1:
+        tokens.back().back() = draw_.pick(std::vector<Token>{-1, -1, spec_.vocab, spec_.vocab + 3});
+        return add(Append{name, tokens, {}, Want::kLast, true});
+      case 2:
+        tokens.push_back({token()});
+        return add(Append{name, tokens, {}, Want::kLast, true});
+      case 3:
+        return configuration_.can("crop") &&
+               add(Crop{name,
+                        std::vector<int>(static_cast<std::size_t>(rows), length + 1 + static_cast<int>(draw_.between(0, 1)))});
+      case 4:
+        return configuration_.can("crop") &&
+               add(Crop{name, std::vector<int>(static_cast<std::size_t>(rows), -1 - static_cast<int>(draw_.between(0, 1)))});
+      case 5:
+        return add(Open{open.empty() ? "a" : name, draw_.chance(50) ? 1 : 0, draw_.chance(50) ? 4 : 0});
+      case 6:
+        return configuration_.can("generate") &&
+               add(Generate{name, length == 0 ? std::nullopt : std::optional<Rows>(Rows(static_cast<std::size_t>(rows))),
+                            Loop{}});
+      case 7:
+        return configuration_.can("complete") &&
+               add(Complete{{draw_.chance(50) ? Tokens{} : Tokens{token(), spec_.vocab}}, {}, Loop{}});
+      default:
+        return add(Length{"nowhere"});
     }
   }
 
@@ -332,13 +375,22 @@ class Builder {
     }
     if (sessions(false).empty()) add_open();
     for (int i = 0; i < 3 && sessions(true).empty(); ++i) add_append(true);
-    if (configuration_.can("generate") && draw_.chance(35)) add_generate();
+    if (configuration_.can("generate") && draw_.chance(bad_ > 0 ? 60 : 35)) add_generate();
   }
 
   void add_must() {
     constexpr int kTries = 6;
     for (int i = 0; i < kTries; ++i)
       if (add_op(draw_.pick(law_.aim.must))) return;
+  }
+
+  /// The loop goes on from what is there, right after a call that changed it.
+  void add_idle_generate() {
+    const std::vector<std::string> full = sessions(true);
+    if (full.empty() || !configuration_.can("generate")) return;
+    const std::string name = draw_.pick(full);
+    const int most = room(*shadow_.find(name));
+    if (most > 0) add(Generate{name, {}, loop(most)});
   }
 
   /// A call that must be refused where it has most to spoil: on a session with content, or past the end of one.
@@ -348,7 +400,11 @@ class Builder {
     const bool overflow = over_ > 0 && (bad_ == 0 || draw_.chance(40));
     if (overflow) over_ = 100;
     for (int i = 0; i < kTries; ++i)
-      if (overflow ? add_op(draw_.chance(75) && configuration_.can("append") ? "append" : draw_.chance(50) ? "generate" : "complete") : add_bad()) break;
+      if (overflow ? add_op(draw_.chance(75) && configuration_.can("append") ? "append"
+                            : draw_.chance(50)                               ? "generate"
+                                                                             : "complete")
+                   : add_bad())
+        break;
     over_ = over;
   }
 
@@ -378,7 +434,8 @@ class Builder {
 ModelSpec random_spec(Draw& draw, const Configuration& configuration) {
   ModelSpec spec;
   const auto& families = configuration.declarations.architectures;
-  if (!families.empty() && std::find(families.begin(), families.end(), spec.family) == families.end()) spec.family = families.front();
+  if (!families.empty() && std::find(families.begin(), families.end(), spec.family) == families.end())
+    spec.family = families.front();
   spec.layers = draw.pick(std::vector<int>{1, 1, 1, 2, 2, 3});
   spec.heads = draw.pick(std::vector<int>{1, 1, 2, 4});
   spec.width = spec.heads * draw.pick(std::vector<int>{2, 2, 4, 4, 8});
@@ -458,7 +515,8 @@ std::optional<std::string> misfit(const Case& value, const Property& law, const 
       }
       const bool overflow = e.fault == "past_capacity" || e.fault == "past_context";
       const bool prelude = run != value.trace.last_run();  // may be another law's case
-      if (!prelude && !law.always && !law.aim.bad_calls && !(law.aim.overflow && overflow)) return std::string(op_name(step)) + ": " + e.fault;
+      if (!prelude && !law.always && !law.aim.bad_calls && !(law.aim.overflow && overflow))
+        return std::string(op_name(step)) + ": " + e.fault;
     }
   }
   return std::nullopt;

@@ -13,71 +13,98 @@ namespace {
 
 /// What the small cases are made of: the kinds of calls of the reached case, and its larger sizes beside 1 and 2.
 struct Grammar {
-  std::vector<Step> calls;   ///< each a call on session "a" with its sizes set, ids zero, in the order of their rank
+  std::vector<Step> calls;  ///< each a call on session "a" with its sizes set, ids zero, in the order of their rank
   int rows = 1;
   int runs = 1;
   int most_steps = 0;
-  int slack = 0;             ///< capacity beyond the longest history
+  int slack = 0;  ///< capacity beyond the longest history
 };
 
 Tokens zeros(int n) { return Tokens(static_cast<std::size_t>(n), 0); }
 Rows zeros(int rows, int n) { return Rows(static_cast<std::size_t>(rows), zeros(n)); }
 
-void add_sizes(std::set<int>& sizes, int n) {
-  if (n <= 3) sizes.insert(n);
+/// What the reached case's calls are like, beside their order.
+struct Traits {
+  std::set<std::string> ops;
+  std::set<int> lengths = {1, 2}, news = {1}, crops = {0, 1};
+  bool sessions = false, all = false, peek = false, capped = false, stops = false, least = false;
+};
+
+void add_size(std::set<int>& sizes, int n) {
+  constexpr int kMost = 3;
+  if (n <= kMost) sizes.insert(n);
+}
+
+Traits traits_of(const Case& value) {
+  Traits out;
+  for (const At at : places(value)) {
+    const Step& step = step_at(value, at);
+    out.ops.insert(op_name(step));
+    out.sessions |= std::holds_alternative<Open>(step);
+    if (const Rows* rows = rows_of(step))
+      for (const Tokens& row : *rows) add_size(out.lengths, static_cast<int>(row.size()));
+    if (const Loop* loop = loop_of(step)) {
+      add_size(out.news, loop->new_tokens);
+      out.stops |= loop->stop.has_value();
+      out.least |= loop->min_new > 0;
+    }
+    if (const auto* a = std::get_if<Append>(&step)) out.all |= a->want == Want::kAll, out.peek |= !a->keep;
+    if (const auto* c = std::get_if<Complete>(&step)) out.capped |= c->capacity.has_value();
+    if (const auto* c = std::get_if<Crop>(&step))
+      for (const int n : c->length) add_size(out.crops, n);
+  }
+  return out;
+}
+
+std::vector<Loop> loops_of(const Traits& traits) {
+  std::vector<Loop> out;
+  for (const int k : traits.news) {
+    Loop loop;
+    loop.new_tokens = k;
+    out.push_back(loop);
+    if (traits.stops) loop.stop = Tokens{0}, out.push_back(loop);
+    if (traits.least) loop.min_new = 1, out.push_back(loop);
+  }
+  return out;
 }
 
 Grammar grammar_of(const Case& value) {
   Grammar out;
+  const Traits traits = traits_of(value);
+  if (traits.capped) return {};  // sizes with values of their own: left to the descent
   out.runs = value.trace.runs();
   out.most_steps = value.trace.steps();
-  std::set<std::string> ops = {"append"};
-  std::set<int> lengths = {1, 2}, news = {1}, crops = {0, 1};
-  bool all = false, peek = false, capped = false, stops = false, sessions = false;
   for (const At at : places(value)) {
-    const Step& step = step_at(value, at);
-    ops.insert(op_name(step));
-    if (const auto* open = std::get_if<Open>(&step)) {
-      sessions = true;  // slack above the longest history is kept: a boundary may need it
+    if (const auto* open = std::get_if<Open>(&step_at(value, at))) {
       out.rows = std::max(out.rows, open->rows);
       out.slack = std::max(out.slack, open->capacity - longest_history(value));
     }
-    if (const Rows* rows = rows_of(step))
-      for (const Tokens& row : *rows) add_sizes(lengths, static_cast<int>(row.size()));
-    if (const Loop* loop = loop_of(step)) {
-      add_sizes(news, loop->new_tokens);
-      stops |= loop->stop.has_value();
-    }
-    if (const auto* a = std::get_if<Append>(&step)) all |= a->want == Want::kAll, peek |= !a->keep;
-    if (const auto* c = std::get_if<Complete>(&step)) capped |= c->capacity.has_value(), out.rows = std::max(out.rows, static_cast<int>(c->tokens.size()));
-    if (const auto* c = std::get_if<Crop>(&step))
-      for (const int n : c->length) add_sizes(crops, n);
+    if (const auto* c = std::get_if<Complete>(&step_at(value, at)))
+      out.rows = std::max(out.rows, static_cast<int>(c->tokens.size()));
   }
-  if (capped || stops) return {};  // fields with values of their own: left to the descent
-  const bool has_sessions = sessions;
-  for (const int n : lengths) {
-    if (!has_sessions) break;
+  const auto has = [&](const char* op) { return traits.ops.count(op) > 0; };
+  for (const int n : traits.lengths) {
+    if (!traits.sessions) break;
     out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kLast, true});
-    if (all) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kAll, true});
-    if (peek) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kLast, false});
+    if (traits.all) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kAll, true});
+    if (traits.peek) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kLast, false});
   }
-  for (const int k : news) {
-    Loop loop;
-    loop.new_tokens = k;
-    if (ops.count("generate")) {
+  for (const Loop& loop : loops_of(traits)) {
+    if (has("generate")) {
       out.calls.push_back(Generate{"a", std::nullopt, loop});
-      for (const int n : lengths) out.calls.push_back(Generate{"a", zeros(out.rows, n), loop});
+      for (const int n : traits.lengths) out.calls.push_back(Generate{"a", zeros(out.rows, n), loop});
     }
-    if (ops.count("complete"))
-      for (const int n : lengths) out.calls.push_back(Complete{zeros(has_sessions ? 1 : out.rows, n), std::nullopt, loop});
+    if (has("complete"))
+      for (const int n : traits.lengths)
+        out.calls.push_back(Complete{zeros(traits.sessions ? 1 : out.rows, n), std::nullopt, loop});
   }
-  if (ops.count("crop"))
-    for (const int n : crops) out.calls.push_back(Crop{"a", std::vector<int>(static_cast<std::size_t>(out.rows), n)});
-  if (ops.count("length")) out.calls.push_back(Length{"a"});
-  if (ops.count("reset")) out.calls.push_back(Reset{"a"});
-  if (ops.count("poison")) out.calls.push_back(Poison{"a"});
-  if (ops.count("close")) out.calls.push_back(Close{"a"});
-  if (has_sessions) out.calls.push_back(Open{"a", out.rows, 1});
+  if (has("crop"))
+    for (const int n : traits.crops) out.calls.push_back(Crop{"a", std::vector<int>(static_cast<std::size_t>(out.rows), n)});
+  if (has("length")) out.calls.push_back(Length{"a"});
+  if (has("reset")) out.calls.push_back(Reset{"a"});
+  if (has("poison")) out.calls.push_back(Poison{"a"});
+  if (has("close")) out.calls.push_back(Close{"a"});
+  if (traits.sessions) out.calls.push_back(Open{"a", out.rows, 1});
   return out;
 }
 
@@ -93,11 +120,11 @@ class Enumeration {
   }
 
  private:
-  static constexpr std::size_t kMostCases = 4000;
+  static constexpr std::size_t kMostCases = 20000;
 
   void extend(const Shadow& shadow, int run, int steps) {
     if (out_.size() >= kMostCases) return;
-    if (run == grammar_.runs && !runs_.back().empty()) emit();
+    if (!runs_.back().empty()) emit();
     if (steps == grammar_.most_steps) return;
     for (const Step& call : grammar_.calls) {
       if (std::holds_alternative<Open>(call) && shadow.find("a") != nullptr) continue;
@@ -106,7 +133,8 @@ class Enumeration {
       if (shadow.expect(step).demand != Demand::kAnswer) continue;
       Shadow next = shadow;
       Rows emitted;
-      if (const Loop* loop = loop_of(step)) emitted = zeros(grammar_.rows, loop->new_tokens);
+      if (const Loop* loop = loop_of(step))
+        emitted = zeros(grammar_.rows, loop->stop ? std::max(loop->min_new + 1, 1) : loop->new_tokens);
       next.assume(step, emitted);
       runs_.back().push_back(step);
       extend(next, run, steps + 1);
@@ -124,12 +152,36 @@ class Enumeration {
     out.trace.events = {Load{"m", spec_}};
     for (const std::vector<Step>& run : runs_) out.trace.events.push_back(Run{"m", run});
     const int longest = longest_history(out);
-    for (const int capacity : {longest - 1, longest + grammar_.slack}) {  // one short: calls past capacity, where the law allows them
-      bool opens = false;
+    std::set<int> capacities = {longest + grammar_.slack};
+    const std::vector<At> all = places(out);
+    if (std::any_of(all.begin(), all.end(), [&](At at) { return std::holds_alternative<Open>(step_at(out, at)); }))
+      capacities.insert({1, 2, std::max(longest - 1, 1)});  // for calls past capacity, where the law allows them
+    for (const int capacity : capacities) {
+      if (capacity > longest + grammar_.slack) continue;
       for (const At at : places(out))
-        if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = std::max(capacity, 1), opens = true;
-      if (opens || capacity == longest + grammar_.slack) out_.push_back(out);
+        if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = capacity;
+      out_.push_back(out);
+      if (with_other_ids(out)) out_.push_back(out);
+      set_ids(out, 0);
     }
+  }
+
+  /// The ids of a later call differ from those of the first; false where there is no later call.
+  static bool with_other_ids(Case& value) {
+    int call = 0;
+    for (const At at : places(value))
+      if (Rows* rows = rows_of(step_at(value, at))) {
+        if (call > 0)
+          for (Tokens& row : *rows) std::fill(row.begin(), row.end(), 1);
+        ++call;
+      }
+    return call > 1;
+  }
+
+  static void set_ids(Case& value, Token id) {
+    for (const At at : places(value))
+      if (Rows* rows = rows_of(step_at(value, at)))
+        for (Tokens& row : *rows) std::fill(row.begin(), row.end(), id);
   }
 
   const Grammar& grammar_;
@@ -156,7 +208,8 @@ std::vector<Case> cases_below(const Case& value, const Configuration& configurat
   for (Case& c : out) {
     std::vector<std::int64_t> r = rank(c);
     if (std::lexicographical_compare(r.begin(), r.begin() + kSkeleton, reached.begin(), reached.begin() + kSkeleton) ||
-        std::equal(r.begin(), r.begin() + kSkeleton, reached.begin())) ranked.emplace_back(std::move(r), std::move(c));
+        std::equal(r.begin(), r.begin() + kSkeleton, reached.begin()))
+      ranked.emplace_back(std::move(r), std::move(c));
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   out.clear();

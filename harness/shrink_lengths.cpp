@@ -12,8 +12,10 @@ namespace {
 template <typename T>
 void select(std::vector<T>& list, std::size_t row, bool only) {
   if (row >= list.size()) return;
-  if (only) list = {list[row]};
-  else if (list.size() > 1) list.erase(list.begin() + static_cast<std::ptrdiff_t>(row));
+  if (only)
+    list = {list[row]};
+  else if (list.size() > 1)
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(row));
 }
 
 void select_rows(Run& run, int step, std::size_t row, bool only) {
@@ -43,7 +45,8 @@ void fewer_rows(Search& search) {
   for (const bool only : {true, false}) {
     for (int i = 0; i < static_cast<int>(places(search.best()).size()); ++i) {
       const At at = places(search.best())[static_cast<std::size_t>(i)];
-      for (int row = 0; row < rows_at(step_at(search.best(), at)) && rows_at(step_at(search.best(), at)) > 1 && !search.exhausted(); ++row) {
+      for (int row = 0;
+           row < rows_at(step_at(search.best(), at)) && rows_at(step_at(search.best(), at)) > 1 && !search.exhausted(); ++row) {
         Case candidate = search.best();
         select_rows(run_at(candidate, at), at.step, static_cast<std::size_t>(row), only);
         search.offer(std::move(candidate));
@@ -70,8 +73,10 @@ void cut(Rows& rows, int to, bool front) {
   for (Tokens& row : rows) {
     if (static_cast<int>(row.size()) <= to) continue;
     const auto drop = static_cast<std::ptrdiff_t>(row.size()) - to;
-    if (front) row.erase(row.begin(), row.begin() + drop);
-    else row.resize(static_cast<std::size_t>(to));
+    if (front)
+      row.erase(row.begin(), row.begin() + drop);
+    else
+      row.resize(static_cast<std::size_t>(to));
   }
 }
 
@@ -81,7 +86,8 @@ enum Coupled { kAlone = 0, kCapacity = 1, kCrops = 2, kContext = 4, kCropsUp = 8
 void couple(Case& value, At at, int by, int with) {
   Run& run = run_at(value, at);
   Step& here = run.steps[static_cast<std::size_t>(at.step)];
-  if (auto* complete = std::get_if<Complete>(&here); complete && (with & kCapacity) && complete->capacity) *complete->capacity = std::max(1, *complete->capacity - by);
+  if (auto* complete = std::get_if<Complete>(&here); complete && (with & kCapacity) && complete->capacity)
+    *complete->capacity = std::max(1, *complete->capacity - by);
   const std::string session = session_of(here);
   for (Step& step : run.steps) {
     if (session.empty() || session_of(step) != session) continue;
@@ -93,7 +99,8 @@ void couple(Case& value, At at, int by, int with) {
   }
   if (with & kContext)
     for (Event& event : value.trace.events)
-      if (auto* load = std::get_if<Load>(&event); load && load->handle == run.handle) load->spec.context = std::max(1, load->spec.context - by);
+      if (auto* load = std::get_if<Load>(&event); load && load->handle == run.handle)
+        load->spec.context = std::max(1, load->spec.context - by);
 }
 
 void shorten(Search& search) {
@@ -106,7 +113,8 @@ void shorten(Search& search) {
     const auto once = [&] {
       const int n = length();
       for (const int to : below(n))
-        for (const int with : {static_cast<int>(kAlone), static_cast<int>(kCrops), static_cast<int>(kCapacity), kCapacity | kCrops, static_cast<int>(kContext), kCapacity | kContext, static_cast<int>(kCropsUp)})
+        for (const int with : {static_cast<int>(kAlone), static_cast<int>(kCrops), static_cast<int>(kCapacity),
+                               kCapacity | kCrops, static_cast<int>(kContext), kCapacity | kContext, static_cast<int>(kCropsUp)})
           for (const bool front : {false, true}) {
             Case candidate = search.best();
             cut(*rows_of(step_at(candidate, at)), to, front);
@@ -115,8 +123,7 @@ void shorten(Search& search) {
           }
       return false;
     };
-    while (length() > 1 && !search.exhausted() && once()) {
-    }
+    while (length() > 1 && !search.exhausted() && once()) {}
   }
 }
 
@@ -141,8 +148,7 @@ void shorten_together(Search& search) {
         }
     return false;
   };
-  while (most() > 1 && !search.exhausted() && once()) {
-  }
+  while (most() > 1 && !search.exhausted() && once()) {}
 }
 
 /// The same number of tokens, the first appends as short as they may be: one split of many that fail alike.

@@ -17,8 +17,10 @@ std::vector<Load*> loads_of(Case& value) {
 /// Ids of runs of the model brought into a smaller vocabulary; ids outside the old one stay outside the new.
 void fold_tokens(Case& value, const std::string& handle, int from, int to) {
   const auto fold = [&](Token& t) {
-    if (t >= from) t += to - from;
-    else if (t >= to) t %= to;
+    if (t >= from)
+      t += to - from;
+    else if (t >= to)
+      t %= to;
   };
   for (Event& event : value.trace.events) {
     Run* run = std::get_if<Run>(&event);
@@ -46,9 +48,12 @@ bool offer_on_models(Search& search, const std::function<bool(Case&, Load&)>& ch
 }
 
 void smaller_models(Search& search) {
-  for (const int layers : {1, 2}) offer_on_models(search, [&](Case&, Load& l) { return l.spec.layers > layers && (l.spec.layers = layers, true); });
+  for (const int layers : {1, 2})
+    offer_on_models(search, [&](Case&, Load& l) { return l.spec.layers > layers && (l.spec.layers = layers, true); });
   for (const int heads : {1, 2})
-    offer_on_models(search, [&](Case&, Load& l) { return l.spec.heads > heads && l.spec.width % heads == 0 && (l.spec.heads = heads, true); });
+    offer_on_models(search, [&](Case&, Load& l) {
+      return l.spec.heads > heads && l.spec.width % heads == 0 && (l.spec.heads = heads, true);
+    });
   for (const int width : {2, 4, 8})
     offer_on_models(search, [&](Case&, Load& l) {
       if (l.spec.width <= width) return false;
@@ -65,8 +70,12 @@ void smaller_models(Search& search) {
       return true;
     });
   const ModelSpec plain;
-  offer_on_models(search, [&](Case&, Load& l) { return l.spec.norm_epsilon != plain.norm_epsilon && (l.spec.norm_epsilon = plain.norm_epsilon, true); });
-  offer_on_models(search, [&](Case&, Load& l) { return l.spec.activation != plain.activation && (l.spec.activation = plain.activation, true); });
+  offer_on_models(search, [&](Case&, Load& l) {
+    return l.spec.norm_epsilon != plain.norm_epsilon && (l.spec.norm_epsilon = plain.norm_epsilon, true);
+  });
+  offer_on_models(search, [&](Case&, Load& l) {
+    return l.spec.activation != plain.activation && (l.spec.activation = plain.activation, true);
+  });
 }
 
 /// The fixed ladder: patterns, then seeds 0, 1, 2 ...
@@ -80,14 +89,16 @@ std::vector<WeightRecipe> ladder(int seeds) {
 void plainer_weights(Search& search) {
   constexpr int kSeeds = 4;
   for (const WeightRecipe& recipe : ladder(kSeeds))
-    if (offer_on_models(search, [&](Case&, Load& l) { return l.spec.weights != recipe && (l.spec.weights = recipe, true); })) break;
+    if (offer_on_models(search, [&](Case&, Load& l) { return l.spec.weights != recipe && (l.spec.weights = recipe, true); }))
+      break;
 }
 
 void smaller_context(Search& search) {
   constexpr int kMostTries = 4;
   const int needed = longest_history(search.best());
   for (int context = std::max(needed - 1, 1); context < needed + kMostTries; ++context)
-    if (offer_on_models(search, [&](Case&, Load& l) { return l.spec.context > context && (l.spec.context = context, true); })) break;
+    if (offer_on_models(search, [&](Case&, Load& l) { return l.spec.context > context && (l.spec.context = context, true); }))
+      break;
 }
 
 /// Standard ids for a token list: `first` then counting, within the vocabulary.
@@ -103,10 +114,18 @@ void set_tokens(Case& value, Ids ids, int vocab) {
         Token& id = (*rows)[r][t];
         if (id < 0 || id >= vocab) continue;
         switch (ids) {
-          case Ids::kZeros: id = 0; break;
-          case Ids::kCounting: id = static_cast<Token>(t + r) % vocab; break;
-          case Ids::kCountingByCall: id = static_cast<Token>(t + r + static_cast<std::size_t>(call)) % vocab; break;
-          case Ids::kLastDiffers: id = t + 1 == (*rows)[r].size() ? static_cast<Token>(call + 1) % vocab : static_cast<Token>(t + r) % vocab; break;
+          case Ids::kZeros:
+            id = 0;
+            break;
+          case Ids::kCounting:
+            id = static_cast<Token>(t + r) % vocab;
+            break;
+          case Ids::kCountingByCall:
+            id = static_cast<Token>(t + r + static_cast<std::size_t>(call)) % vocab;
+            break;
+          case Ids::kLastDiffers:
+            id = t + 1 == (*rows)[r].size() ? static_cast<Token>(call + 1) % vocab : static_cast<Token>(t + r) % vocab;
+            break;
         }
       }
     ++call;
@@ -131,7 +150,9 @@ std::vector<Case> canonical_forms(const Case& value) {
   Case probe = value;
   for (const Load* load : loads_of(probe))
     if (load->spec.weights.kind == WeightRecipe::Kind::kDirectory) return {};
-  struct Size { int layers, width; };
+  struct Size {
+    int layers, width;
+  };
   for (const WeightRecipe& weights : ladder(2))
     for (const Size size : {Size{1, 4}, Size{2, 4}})
       for (const Ids ids : {Ids::kZeros, Ids::kCounting, Ids::kCountingByCall, Ids::kLastDiffers}) {

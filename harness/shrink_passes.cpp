@@ -9,14 +9,16 @@ namespace cachet {
 
 std::vector<ShrinkPass> shrink_passes() {
   std::vector<ShrinkPass> out;
-  for (const auto& part : {structure_passes(), length_passes(), value_passes(), model_passes()}) out.insert(out.end(), part.begin(), part.end());
+  for (const auto& part : {structure_passes(), length_passes(), value_passes(), model_passes()})
+    out.insert(out.end(), part.begin(), part.end());
   return out;
 }
 
 std::vector<At> places(const Case& value) {
   std::vector<At> out;
   for (const int e : value.trace.run_indices())
-    for (int s = 0; s < static_cast<int>(std::get<Run>(value.trace.events[static_cast<std::size_t>(e)]).steps.size()); ++s) out.push_back({e, s});
+    for (int s = 0; s < static_cast<int>(std::get<Run>(value.trace.events[static_cast<std::size_t>(e)]).steps.size()); ++s)
+      out.push_back({e, s});
   return out;
 }
 
@@ -41,7 +43,8 @@ class Lengths {
   }
 
   void follow(const Step& step) {
-    if (const auto* open = std::get_if<Open>(&step)) rows_[open->session].assign(static_cast<std::size_t>(std::max(open->rows, 0)), 0);
+    if (const auto* open = std::get_if<Open>(&step))
+      rows_[open->session].assign(static_cast<std::size_t>(std::max(open->rows, 0)), 0);
     std::vector<int>* rows = find(session_of(step));
     if (rows == nullptr) return;
     const auto* append = std::get_if<Append>(&step);
@@ -50,7 +53,8 @@ class Lengths {
     if (const Loop* loop = loop_of(step))
       for (int& n : *rows) n += loop->new_tokens;
     if (const auto* crop = std::get_if<Crop>(&step))
-      for (std::size_t r = 0; r < std::min(rows->size(), crop->length.size()); ++r) (*rows)[r] = std::clamp(crop->length[r], 0, (*rows)[r]);
+      for (std::size_t r = 0; r < std::min(rows->size(), crop->length.size()); ++r)
+        (*rows)[r] = std::clamp(crop->length[r], 0, (*rows)[r]);
     if (std::holds_alternative<Reset>(step)) std::fill(rows->begin(), rows->end(), 0);
     if (std::holds_alternative<Close>(step)) rows_.erase(session_of(step));
   }
@@ -79,7 +83,8 @@ Case repaired(const Case& value) {
         if (auto* append = std::get_if<Append>(&step)) fit(append->pad, rows->size());
         if (auto* crop = std::get_if<Crop>(&step)) {
           fit(crop->length, rows->size());
-          for (std::size_t r = 0; r < std::min(rows->size(), crop->length.size()); ++r) crop->length[r] = std::min(crop->length[r], (*rows)[r]);
+          for (std::size_t r = 0; r < std::min(rows->size(), crop->length.size()); ++r)
+            crop->length[r] = std::min(crop->length[r], (*rows)[r]);
         }
       }
       lengths.follow(step);
@@ -99,7 +104,8 @@ int longest_history(const Case& value) {
       if (const std::vector<int>* rows = lengths.find(session_of(step)))
         for (const int n : *rows) longest = std::max(longest, n);
       if (const auto* complete = std::get_if<Complete>(&step))
-        for (const Tokens& row : complete->tokens) longest = std::max(longest, static_cast<int>(row.size()) + complete->loop.new_tokens);
+        for (const Tokens& row : complete->tokens)
+          longest = std::max(longest, static_cast<int>(row.size()) + complete->loop.new_tokens);
     }
   }
   return longest;

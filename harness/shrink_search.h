@@ -12,7 +12,8 @@ namespace cachet {
 
 class Search {
  public:
-  Search(const Case& failing, const Verdict& verdict, Judge& judge, const Property& law, const Configuration& configuration, const ShrinkOptions& options);
+  Search(const Case& failing, const Verdict& verdict, Judge& judge, const Property& law, const Configuration& configuration,
+         const ShrinkOptions& options);
 
   const Case& best() const { return best_; }
 

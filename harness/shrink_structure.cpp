@@ -33,7 +33,8 @@ void drop_runs(Search& search) {
     for (int begin = 0; begin < preludes() && !search.exhausted();) {
       const std::vector<int> runs = search.best().trace.run_indices();
       Case candidate = search.best();
-      for (int i = std::min(begin + chunk, preludes()) - 1; i >= begin; --i) candidate.trace.events.erase(candidate.trace.events.begin() + runs[static_cast<std::size_t>(i)]);
+      for (int i = std::min(begin + chunk, preludes()) - 1; i >= begin; --i)
+        candidate.trace.events.erase(candidate.trace.events.begin() + runs[static_cast<std::size_t>(i)]);
       if (!offer_tidied(search, candidate)) begin += chunk;
     }
     if (chunk == 1) break;
@@ -47,14 +48,17 @@ void one_model(Search& search) {
   Case candidate = search.best();
   for (Event& event : candidate.trace.events)
     if (auto* run = std::get_if<Run>(&event)) run->handle = last->handle;
-  std::stable_sort(candidate.trace.events.begin(), candidate.trace.events.end(),
-                   [](const Event& a, const Event& b) { return std::holds_alternative<Load>(a) && !std::holds_alternative<Load>(b); });
+  std::stable_sort(candidate.trace.events.begin(), candidate.trace.events.end(), [](const Event& a, const Event& b) {
+    return std::holds_alternative<Load>(a) && !std::holds_alternative<Load>(b);
+  });
   offer_tidied(search, candidate);
 }
 
 void drop_events(Search& search) {
   for (int i = static_cast<int>(search.best().trace.events.size()) - 1; i >= 0; --i) {
-    if (i >= static_cast<int>(search.best().trace.events.size()) || std::holds_alternative<Run>(search.best().trace.events[static_cast<std::size_t>(i)])) continue;
+    if (i >= static_cast<int>(search.best().trace.events.size()) ||
+        std::holds_alternative<Run>(search.best().trace.events[static_cast<std::size_t>(i)]))
+      continue;
     Case candidate = search.best();
     candidate.trace.events.erase(candidate.trace.events.begin() + i);
     search.offer(std::move(candidate));
@@ -133,7 +137,8 @@ void merge_appends(Search& search) {
       if (session_of(step) != later->session) continue;
       Rows* rows = std::holds_alternative<Append>(step) && std::get<Append>(step).keep ? rows_of(step) : nullptr;
       if (rows == nullptr || rows->size() != later->tokens.size()) return false;
-      for (std::size_t r = 0; r < rows->size(); ++r) later->tokens[r].insert(later->tokens[r].begin(), (*rows)[r].begin(), (*rows)[r].end());
+      for (std::size_t r = 0; r < rows->size(); ++r)
+        later->tokens[r].insert(later->tokens[r].begin(), (*rows)[r].begin(), (*rows)[r].end());
       run.steps.erase(run.steps.begin() + i);
       return true;
     }
@@ -144,8 +149,9 @@ void merge_appends(Search& search) {
 }  // namespace
 
 std::vector<ShrinkPass> structure_passes() {
-  return {{"drop_runs", drop_runs},   {"one_model", one_model},         {"drop_events", drop_events}, {"merge_runs", merge_runs},
-          {"drop_steps", drop_steps}, {"drop_sessions", drop_sessions}, {"drop_pairs", drop_pairs},   {"merge_appends", merge_appends}};
+  return {{"drop_runs", drop_runs},   {"one_model", one_model},        {"drop_events", drop_events},
+          {"merge_runs", merge_runs}, {"drop_steps", drop_steps},      {"drop_sessions", drop_sessions},
+          {"drop_pairs", drop_pairs}, {"merge_appends", merge_appends}};
 }
 
 }  // namespace cachet

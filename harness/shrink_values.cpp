@@ -20,18 +20,54 @@ void plainer_calls(Search& search) {
 
 void drop_fields(Search& search) {
   const std::vector<bool (*)(Step&)> drops = {
-      [](Step& s) { auto* l = loop_of(s); return l && l->new_tokens > 1 && (l->new_tokens = 1, true); },
-      [](Step& s) { auto* l = loop_of(s); return l && (l->stop || l->min_new > 0) && (l->stop.reset(), l->min_new = 0, true); },
-      [](Step& s) { auto* l = loop_of(s); return l && l->min_new > 0 && (l->min_new = 0, true); },
-      [](Step& s) { auto* l = loop_of(s); return l && l->stop && l->stop->size() > 1 && (l->stop->erase(l->stop->begin() + 1, l->stop->end()), true); },
-      [](Step& s) { auto* l = loop_of(s); return l && l->stop && l->stop->size() > 1 && (l->stop->erase(l->stop->begin()), true); },
-      [](Step& s) { auto* l = loop_of(s); return l && !l->extras.empty() && (l->extras.clear(), true); },
-      [](Step& s) { auto* c = std::get_if<Complete>(&s); return c && c->capacity && (c->capacity.reset(), true); },
-      [](Step& s) { auto* g = std::get_if<Generate>(&s); return g && g->tokens && (g->tokens.reset(), true); },
-      [](Step& s) { auto* a = std::get_if<Append>(&s); return a && a->want == Want::kAll && (a->want = Want::kLast, true); },
-      [](Step& s) { auto* a = std::get_if<Append>(&s); return a && !a->keep && (a->keep = true); },
-      [](Step& s) { auto* a = std::get_if<Append>(&s); return a && !a->pad.empty() && (a->pad.clear(), true); },
-      [](Step& s) { auto* l = loop_of(s); return l && l->new_tokens > 2 && (--l->new_tokens, true); },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && l->new_tokens > 1 && (l->new_tokens = 1, true);
+      },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && (l->stop || l->min_new > 0) && (l->stop.reset(), l->min_new = 0, true);
+      },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && l->min_new > 0 && (l->min_new = 0, true);
+      },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && l->stop && l->stop->size() > 1 && (l->stop->erase(l->stop->begin() + 1, l->stop->end()), true);
+      },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && l->stop && l->stop->size() > 1 && (l->stop->erase(l->stop->begin()), true);
+      },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && !l->extras.empty() && (l->extras.clear(), true);
+      },
+      [](Step& s) {
+        auto* c = std::get_if<Complete>(&s);
+        return c && c->capacity && (c->capacity.reset(), true);
+      },
+      [](Step& s) {
+        auto* g = std::get_if<Generate>(&s);
+        return g && g->tokens && (g->tokens.reset(), true);
+      },
+      [](Step& s) {
+        auto* a = std::get_if<Append>(&s);
+        return a && a->want == Want::kAll && (a->want = Want::kLast, true);
+      },
+      [](Step& s) {
+        auto* a = std::get_if<Append>(&s);
+        return a && !a->keep && (a->keep = true);
+      },
+      [](Step& s) {
+        auto* a = std::get_if<Append>(&s);
+        return a && !a->pad.empty() && (a->pad.clear(), true);
+      },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && l->new_tokens > 2 && (--l->new_tokens, true);
+      },
   };
   for (const auto drop : drops) offer_at_each(search, [drop](Case& value, At at) { return drop(step_at(value, at)); });
 }
@@ -62,10 +98,13 @@ void lower_numbers(Search& search) {
       Case best = search.best();
       const Number now = numbers_of(step_at(best, at))[k];
       const bool capacity = std::holds_alternative<Open>(step_at(best, at));
-      const int from = capacity ? std::min(now.least - 1 + longest_history(best), *now.value - 1) : now.least;  // what fits tightly first
+      const int from =
+          capacity ? std::min(now.least - 1 + longest_history(best), *now.value - 1) : now.least;  // what fits tightly first
       std::vector<int> tries;
-      for (int v = std::max(from, now.least); v < *now.value && static_cast<int>(tries.size()) < kMostTries; ++v) tries.push_back(v);
-      for (int v = std::max(from, now.least) - 1; capacity && v >= now.least && static_cast<int>(tries.size()) < kMostTries; --v) tries.push_back(v);
+      for (int v = std::max(from, now.least); v < *now.value && static_cast<int>(tries.size()) < kMostTries; ++v)
+        tries.push_back(v);
+      for (int v = std::max(from, now.least) - 1; capacity && v >= now.least && static_cast<int>(tries.size()) < kMostTries; --v)
+        tries.push_back(v);
       for (const int v : tries) {
         Case candidate = search.best();
         *numbers_of(step_at(candidate, at))[k].value = v;
@@ -139,7 +178,7 @@ void lower_vary(Search& search) {
 }  // namespace
 
 std::vector<ShrinkPass> value_passes() {
-  return {{"plainer_calls", plainer_calls}, {"drop_fields", drop_fields}, {"lower_vary", lower_vary},
+  return {{"plainer_calls", plainer_calls}, {"drop_fields", drop_fields},   {"lower_vary", lower_vary},
           {"lower_numbers", lower_numbers}, {"lower_tokens", lower_tokens}, {"lower_stops", lower_stops}};
 }
 

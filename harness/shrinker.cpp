@@ -8,8 +8,14 @@
 
 namespace cachet {
 
-Search::Search(const Case& failing, const Verdict& verdict, Judge& judge, const Property& law, const Configuration& configuration, const ShrinkOptions& options)
-    : best_(failing), verdict_(verdict), judge_(judge), law_(law), configuration_(configuration), options_(options),
+Search::Search(const Case& failing, const Verdict& verdict, Judge& judge, const Property& law, const Configuration& configuration,
+               const ShrinkOptions& options)
+    : best_(failing),
+      verdict_(verdict),
+      judge_(judge),
+      law_(law),
+      configuration_(configuration),
+      options_(options),
       target_(signature_of(failing.law, verdict)) {}
 
 void Search::run(const std::string& name, const std::function<void(Search&)>& pass) {
@@ -26,7 +32,9 @@ bool Search::offer(Case candidate) {
   return !(fitted == candidate) && consider(fitted);
 }
 
-bool Search::jump(Case candidate) { return !exhausted() && !misfit(candidate, law_, configuration_, judge_.oracle()) && fails_alike(candidate); }
+bool Search::jump(Case candidate) {
+  return !exhausted() && !misfit(candidate, law_, configuration_, judge_.oracle()) && fails_alike(candidate);
+}
 
 bool Search::consider(const Case& candidate) {
   if (exhausted() || !simpler(candidate, best_)) return false;
@@ -62,7 +70,8 @@ bool Search::fails_alike(const Case& candidate) {
 }
 
 ShrinkResult Search::result() && {
-  return {std::move(best_), std::move(verdict_), target_, evaluations_, exhausted(), std::move(passes_), std::move(neighbours_), std::move(slipped_)};
+  return {std::move(best_),       std::move(verdict_), target_, evaluations_, exhausted(), std::move(passes_),
+          std::move(neighbours_), std::move(slipped_)};
 }
 
 namespace {
@@ -109,7 +118,11 @@ Case renamed(const Case& value) {
     if (run == nullptr) continue;
     std::map<std::string, std::string> sessions;
     for (Step& step : run->steps)
-      std::visit([&](auto& s) { if constexpr (requires { s.session; }) s.session = name(sessions, s.session, 'a'); }, step);
+      std::visit(
+          [&](auto& s) {
+            if constexpr (requires { s.session; }) s.session = name(sessions, s.session, 'a');
+          },
+          step);
   }
   constexpr std::size_t kLetters = 6;
   return handles.size() > kLetters ? value : out;
@@ -117,7 +130,8 @@ Case renamed(const Case& value) {
 
 }  // namespace
 
-ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Property>& laws, const Configuration& configuration, const ShrinkOptions& options) {
+ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Property>& laws, const Configuration& configuration,
+                    const ShrinkOptions& options) {
   const Property* law = find_law(laws, failing.law);
   const Verdict verdict = judge.replay(failing);
   Search search(failing, verdict, judge, *law, configuration, options);
@@ -125,7 +139,7 @@ ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Propert
   descend(search, passes);
   // A descent ends where no pass finds a simpler case, which may depend on where it began. So the small cases are tried from
   // below, and every search that came to the same calls goes on from the same model and tokens where those fail too.
-  constexpr long kMostBelow = 150, kMostForms = 40;
+  constexpr long kMostBelow = 200, kMostForms = 40;
   for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
     before = skeleton(search.best());
     if (jump_to_first(search, "from_below", cases_below(search.best(), configuration), kMostBelow) ||
