@@ -17,14 +17,6 @@ Arithmetic::Arithmetic(const Rounding& rounding, std::uint64_t digest, const Tok
   }
 }
 
-double Arithmetic::uniform(int t) { return static_cast<double>(static_cast<std::int64_t>(streams_[t].next())) * 0x1p-63; }
-
-double Arithmetic::normal(int t) {
-  const std::uint64_t bits = streams_[t].next();
-  const std::uint64_t sum = (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
-  return (static_cast<double>(sum) - 4 * 32767.5) / 37837.22723;  // 2^16 / sqrt(3)
-}
-
 std::span<const int> Arithmetic::order(int t, int n) {
   if (static_cast<int>(order_.size()) < n) order_.resize(n);
   std::iota(order_.begin(), order_.begin() + n, 0);

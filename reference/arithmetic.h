@@ -86,8 +86,15 @@ class Arithmetic {
  private:
   static constexpr double kUniformDeviation = 0.57735026918962576;  // of a uniform variable in [-1, 1]
 
-  double uniform(int t);  ///< in [-1, 1)
-  double normal(int t);   ///< mean 0, deviation 1: the sum of four uniforms
+  /// In [-1, 1).
+  double uniform(int t) { return static_cast<double>(static_cast<std::int64_t>(streams_[t].next())) * 0x1p-63; }
+
+  /// Mean 0 and deviation 1: the sum of four uniforms of 16 bits.
+  double normal(int t) {
+    const std::uint64_t bits = streams_[t].next();
+    const std::uint64_t sum = (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
+    return (static_cast<double>(sum) - 4 * 32767.5) / 37837.22723;  // 2^16 / sqrt(3)
+  }
 
   bool exact_ = true;
   Rounding rounding_;

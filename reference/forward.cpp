@@ -1,6 +1,7 @@
 // The ways to run a history: exactly, with noise for rounding, and the floor below which no noise may fall.
 #include "reference/forward.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -23,12 +24,11 @@ const Architecture& checked(const Model& model, const Tokens& history) {
   return *architecture;
 }
 
-/// Is the number exact in a binary format of this unit roundoff (its range aside)?
-bool representable(double value, double roundoff) {
-  const double scaled = value / roundoff;  // a power of two: exact
-  int exponent = 0;
-  const double digits = std::frexp(scaled, &exponent) / roundoff;
-  return digits == std::nearbyint(digits);
+/// The significand bits of a double that a format of this unit roundoff (a power of two) lacks. A number with none of them set is
+/// exact in it, its range aside.
+std::uint64_t lacking_bits(double roundoff) {
+  const int kept = -std::ilogb(roundoff) - 1;  // of the 52 stored bits
+  return kept >= 52 ? 0 : (std::uint64_t{1} << (52 - kept)) - 1;
 }
 
 /// The model as an engine holds it: weights that its format cannot express are off by up to one unit roundoff, the same in all
@@ -36,10 +36,11 @@ bool representable(double value, double roundoff) {
 std::unique_ptr<Model> rounded(const Model& model, double roundoff, std::uint64_t pass) {
   std::unique_ptr<Model> copy;
   if (roundoff == 0) return copy;
+  const std::uint64_t lacking = lacking_bits(roundoff);
   SplitMix64 stream{mix(mix(model.digest, pass), 0x77656967687473ULL)};
   for (const auto& [name, tensor] : model.tensors) {
     for (std::size_t i = 0; i < tensor.data.size(); ++i) {
-      if (representable(tensor.data[i], roundoff)) continue;
+      if ((std::bit_cast<std::uint64_t>(tensor.data[i]) & lacking) == 0) continue;
       if (!copy) copy = std::make_unique<Model>(model);
       const double uniform = static_cast<double>(static_cast<std::int64_t>(stream.next())) * 0x1p-63;
       copy->tensors[name].data[i] *= 1 + roundoff * uniform;

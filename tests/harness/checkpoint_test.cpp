@@ -454,7 +454,7 @@ TEST_F(Checkpoint, RandomDamageNeverCrashesAndNeverPassesUnseenInTheHeader) {
   const std::string tensors = slurp(dir_ / "model.safetensors"), config = slurp(dir_ / "config.json");
   std::mt19937 random(1);
   int accepted = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     std::string bytes = i % 2 ? tensors : config;
     const int edits = 1 + static_cast<int>(random() % 3);
     for (int e = 0; e < edits; ++e) {
@@ -480,7 +480,7 @@ TEST_F(Checkpoint, RandomDamageNeverCrashesAndNeverPassesUnseenInTheHeader) {
     accepted += static_cast<bool>(model);
     EXPECT_TRUE(model || !model.error().message.empty());
   }
-  EXPECT_LT(accepted, 1000);  // damage within the numbers, or within a harmless key's value, is another good file
+  EXPECT_LT(accepted, 300);  // damage within the numbers, or within a harmless key's value, is another good file
 }
 
 }  // namespace
