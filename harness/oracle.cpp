@@ -125,8 +125,6 @@ struct Oracle::Cache {
   };
   using Entries = std::list<Entry>;
 
-  static constexpr std::size_t kMostBytes = 16u << 20;
-
   Entries entries;
   std::size_t bytes = 0;
   std::unordered_map<std::uint64_t, Entries::iterator> by_prefix;
@@ -183,6 +181,8 @@ struct Oracle::Cache {
     }
   }
 };
+
+std::size_t Oracle::remembered_bytes() const { return cache_->bytes; }
 
 Oracle::Oracle() : cache_(std::make_unique<Cache>()) {}
 Oracle::~Oracle() = default;

@@ -1,6 +1,7 @@
 // The reference as a judge sees it: logits with an envelope, cached by history, and the rules for equal tokens and ties.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -73,7 +74,11 @@ class Oracle {
 
   double seconds() const { return seconds_; }  ///< spent in the reference
 
+  /// Bytes that remembered passes take. Above kMostBytes only the kKept most recent ones stay.
+  std::size_t remembered_bytes() const;
+
   static constexpr int kKept = 16;
+  static constexpr std::size_t kMostBytes = 16u << 20;
 
  private:
   struct Cache;

@@ -69,18 +69,27 @@ TEST(Oracle, ResultsDoNotDependOnWhatWasAskedBefore) {
 TEST(Oracle, ARowOutlivesTheNextCallsEvenWhenTheCacheIsFull) {
   Oracle oracle;
   std::vector<ModelPtr> models;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) models.push_back(model(seed, 1, 2, 512));
-  for (int salt = 0; salt < 150; ++salt) oracle.row(models[salt % 4], history(16, 512, salt), {});  // some 30 MB
-  const OracleRow& kept = oracle.row(models[0], history(5, 512, 1), {});
+  for (std::uint64_t seed = 0; seed < 3; ++seed) models.push_back(model(seed, 1, 2, 4096));
+  for (int salt = 0; salt < 6; ++salt) oracle.row(models[salt % 3], history(16, 4096, salt), {});  // 2 MB each
+  const OracleRow& kept = oracle.row(models[0], history(2, 4096, 1), {});
   const OracleRow copy = kept;
   for (int call = 0; call < Oracle::kKept; ++call) {
-    if (call % 2 == 0)
-      oracle.row(models[1], history(16, 512, 200 + call), {});
-    else
-      oracle.greedy(models[2], history(3, 512, 200 + call), 12, {});
+    if (call % 2 == 0) {
+      oracle.row(models[1], history(16, 4096, 200 + call), {});
+    } else {
+      oracle.greedy(models[2], history(3, 4096, 200 + call), 6, {});
+    }
   }
   EXPECT_TRUE(same(kept, copy));
-  EXPECT_TRUE(same(oracle.row(models[0], history(5, 512, 1), {}), copy));
+  EXPECT_TRUE(same(oracle.row(models[0], history(2, 4096, 1), {}), copy));
+}
+
+TEST(Oracle, MemoryIsBounded) {
+  Oracle oracle;
+  for (int salt = 0; salt < 40; ++salt) oracle.greedy(model(1, 1, 2, 4096), history(16, 4096, salt), 1, {});  // 1 MB each
+  const std::size_t bytes = oracle.remembered_bytes();
+  EXPECT_GT(bytes, Oracle::kMostBytes / 2);
+  EXPECT_LT(bytes, Oracle::kMostBytes + (2u << 20));
 }
 
 TEST(Oracle, EnvelopesHaveNoZeroAndGrowWithTheClass) {
@@ -103,6 +112,7 @@ TEST(Oracle, UnknownAndQuantisedPartsHaveNoEnvelope) {
   EXPECT_TRUE(rounding_of({}));
   EXPECT_FALSE(rounding_of({"float32", "float32", "quantised"}));
   EXPECT_FALSE(rounding_of({"float32", "int3", "float32"}));
+  EXPECT_EQ(rounding_of({"exact", "exact", "exact"}), (reference::Rounding{0x1p-53, 0, 0}));
   EXPECT_EQ(rounding_of({"float32", "bfloat16", "float16"}), (reference::Rounding{0x1p-24, 0x1p-8, 0x1p-11}));
 }
 
