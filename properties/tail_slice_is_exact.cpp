@@ -73,10 +73,20 @@ Verdict judge_row(const StepView& view, int r, const Configuration& configuratio
   return fail_at(view, kind, show(legal.front()), show(fed), fmt::format("tokens fed in row {}; attested by calls", r));
 }
 
+/// A call that broke the engine was made all the same: the founding report's empty slice ends in an exception.
+Verdict judge_failed(const StepView& view) {
+  for (const ModelCall& call : *view.report->calls)
+    if (std::all_of(call.tokens.begin(), call.tokens.end(), [](const Tokens& row) { return row.empty(); }))
+      return fail_at(view, "empty_slice", "at least one token in every model call", "the call that failed feeds none",
+                     "attested by calls");
+  return Vacuous{"the step failed"};
+}
+
 Verdict judge_step(const StepView& view, const Configuration& configuration) {
   const bool feeds = std::holds_alternative<Append>(*view.step) || loop_of(*view.step) != nullptr;
-  if (!feeds || !view.ok() || !view.judged || view.expected.demand != Demand::kAnswer || !view.report->calls)
-    return Vacuous{"no calls"};
+  if (!feeds || !view.judged || view.expected.demand != Demand::kAnswer || !view.report->calls) return Vacuous{"no calls"};
+  if (view.report->status == Status::kFailed) return judge_failed(view);
+  if (!view.ok()) return Vacuous{"no calls"};
   const Loop* loop = loop_of(*view.step);
   if (loop != nullptr && (!loop->extras.empty() || !view.report->tokens || (view.after && view.after->torn)))
     return Vacuous{"not a plain loop"};

@@ -113,6 +113,10 @@ TEST(TailSliceIsExact, TellsEmptyGapOverlapAndWrongApart) {
   EXPECT_EQ(feed(3, {0, 1}), "gap") << "the pending token comes first";
   EXPECT_EQ(outcome(law, kWalk, [](const Step&, int, int, Report& r) { r.calls.reset(); }), "vacuous");
   EXPECT_EQ(outcome(law, kWalk, at(9, [](Report& r) { r.calls = std::vector<ModelCall>{{{{}}, {}, {1, 0}}}; })), "empty_slice");
+  const auto breaks = [](Rows fed) {
+    return at(1, [=](Report& r) { r.status = Status::kFailed, r.calls = std::vector<ModelCall>{{fed, {}, {1, 1}}}; });
+  };
+  EXPECT_EQ(outcome(law, kWalk, breaks({{}})), "empty_slice") << "the call that broke the engine counts";
   EXPECT_EQ(outcome(law, kWalk, at(9, [](Report& r) { r.cached = std::vector<std::int64_t>{1}; })), "overlap")
       << "the whole prompt fed beside a cached part";
 }
