@@ -24,7 +24,7 @@ struct ZooRow {
   int seeds = 0, found = 0;            ///< seeds by which every law that must catch it did
   double median_cases = 0;             ///< cases until the first finding
   int minima = 0;
-  int steps = 0;  ///< largest number of steps of a minimum under a law that must catch it
+  int steps = 0;  ///< of a seed's shortest minimum under a law that must catch it, the largest over seeds and laws
   int known_steps = 0;
   double median_evaluations = 0;
   long slippage = 0;                 ///< shrinks that ended in another signature's case

@@ -25,6 +25,7 @@ struct ZooFlags {
   int pairs = -1;  ///< -1: not asked for; 0: all
   ZooOptions options;
   bool json = false, progress = false, minima = false;
+  bool found_only = false;
 };
 
 /// Is the defect one of arithmetic, caught by comparison with the reference?
@@ -143,6 +144,7 @@ int run_pairs(const ZooFlags& flags, const Suite& suite, const std::vector<const
     print(Json{{"event", "summary"}, {"pairs", judged}, {"missed", failed}}.dump() + "\n");
   else
     print(fmt::format("{} of {} pairs meet every bar\n", judged - failed, judged));
+  if (flags.found_only) failed = judged - found;
   return stop ? kInterrupted : failed > 0 ? kFails : judged == 0 ? kNothingJudged : kHolds;
 }
 
@@ -173,6 +175,7 @@ int run_zoo(const ZooFlags& flags, const Suite& suite) {
           "\n");
   else
     print(fmt::format("found {} of {} by every seed; {} meet every bar\n", found, judged, judged - failed));
+  if (flags.found_only) failed = judged - found;
   return stop ? kInterrupted : failed > 0 ? kFails : judged == 0 ? kNothingJudged : kHolds;
 }
 
@@ -202,6 +205,7 @@ Command zoo_command(CLI::App& app, const Suite& suite) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}))
       ->capture_default_str()
       ->type_name("N");
+  zoo->add_flag("--found", flags->found_only, "Exit code 1 only where a defect is not found by every seed");
   zoo->add_option("--jobs", flags->options.jobs, "Threads")->check(CLI::Range(1, 1024))->capture_default_str()->type_name("J");
   zoo->add_flag("--json", flags->json, "One JSON object a line");
   zoo->add_flag("--minima", flags->minima, "Print the minimal cases too");
