@@ -251,7 +251,7 @@ CampaignResult run_campaign(const Subject& subject, const std::vector<Property>&
     if (const auto reason = missing_need(law, subject.configuration))
       out.unsupported[law.name] = *reason;
     else
-      plan.generated.push_back(&law);
+      plan.generated.insert(plan.generated.end(), static_cast<std::size_t>(weight(law)), &law);
   }
 
   Ledger ledger(plan, progress, stop);

@@ -144,7 +144,6 @@ int run_pairs(const ZooFlags& flags, const Suite& suite, const std::vector<const
     print(Json{{"event", "summary"}, {"pairs", judged}, {"missed", failed}}.dump() + "\n");
   else
     print(fmt::format("{} of {} pairs meet every bar\n", judged - failed, judged));
-  if (flags.found_only) failed = judged - found;
   return stop ? kInterrupted : failed > 0 ? kFails : judged == 0 ? kNothingJudged : kHolds;
 }
 
