@@ -75,8 +75,8 @@ struct Seams {
   std::function<std::optional<Token>(Token, int vocab)> embedding_row = [](Token id, int vocab) {
     return id >= 0 && id < vocab ? std::optional<Token>(id) : std::nullopt;
   };
-  bool append_takes_pending_before_checks = false;
-  bool append_writes_what_fits = false;  ///< when it is over: before it refuses
+  bool append_takes_pending_before_checks = false;  ///< of the tokens and of the room
+  bool append_writes_what_fits = false;             ///< when it is over: before it refuses
 
   // Lengths as they are told.
   std::function<Value(const RowFacts&)> told_length = [](const RowFacts& row) { return IntegerValue{row.length}; };
@@ -94,8 +94,7 @@ struct Seams {
   std::function<Tokens(const Loop&, Tokens& of_last_call)> stop_ids = [](const Loop& loop, Tokens&) {
     return loop.stop.value_or(Tokens{});
   };
-  bool generate_reuses_last_logits = false;  ///< where no token is given, instead of feeding the last one again
-  bool loop_feeds_last_token = true;         ///< only where the last token is cached: feed it, not just count it
+  bool loop_feeds_last_token = true;  ///< only where the last token is cached: feed it, not just count it
 
   // What is retained between calls and runs.
   std::function<int(const Tokens& retained, const Tokens& prompt)> common_prefix = [](const Tokens& retained,
@@ -109,6 +108,7 @@ struct Seams {
     return Tail{begin, begin};
   };
   std::function<int(int asked, int needed, int& of_first_call)> retained_capacity = [](int asked, int, int&) { return asked; };
+  bool exact_hit_keeps_logits = false;  ///< a fully cached prompt goes on from the last call's logits, nothing is fed
   bool close_ends_the_loan = true;      ///< a closed session's storage is no longer the run's to give back
   bool end_run_spares_retained = true;  ///< storage that `complete` retains stays out of the pool
   bool end_run_closes_sessions = true;

@@ -77,7 +77,9 @@ Report SessionEngine::execute(const Step& step) {
 }
 
 void SessionEngine::end_run() {
-  if (seams().end_run_closes_sessions) sessions_.clear();
+  if (!seams().end_run_closes_sessions) return;
+  for (auto& [name, session] : sessions_) close(*session.cache);
+  sessions_.clear();
 }
 
 // -- what is let in
@@ -142,8 +144,8 @@ std::optional<Refusal> SessionEngine::check_step(const Open& step) {
 std::optional<Refusal> SessionEngine::check_step(const Append& step) {
   Session& session = *find(step.session);
   if (!step.pad.empty()) return unsupported("pads are not offered here");
-  if (auto refusal = check_tokens(step.tokens, session.rows())) return refusal;
-  auto refusal = check_room(session, step.tokens, 0);
+  auto refusal = check_tokens(step.tokens, session.rows());
+  if (!refusal) refusal = check_room(session, step.tokens, 0);
   if (refusal && seams().append_takes_pending_before_checks) session.pending.assign(session.pending.size(), {});
   return refusal;
 }
@@ -195,7 +197,6 @@ void SessionEngine::perform(const Open& step, Report&) {
   session.capacity = step.capacity;
   session.history.resize(rows);
   session.pending.resize(rows);
-  session.last_logits.resize(rows);
   session.cache = make_cache(step.rows, step.capacity);
 }
 
@@ -210,11 +211,7 @@ void SessionEngine::perform(const Append& step, Report& report) {
   LogitsArray logits{session.rows(), n, vocab, {}, {}};
   for (int r = 0; r < session.rows(); ++r) {
     logits.data.insert(logits.data.end(), rows[r].end() - static_cast<std::ptrdiff_t>(n) * vocab, rows[r].end());
-    if (step.keep) {
-      session.last_logits[r].assign(rows[r].end() - vocab, rows[r].end());
-    } else {
-      session.cache->rewind(r, size_of(tail[r]));
-    }
+    if (!step.keep) session.cache->rewind(r, size_of(tail[r]));
   }
   report.logits = std::move(logits);
   if (!step.keep) return;
@@ -244,20 +241,16 @@ void SessionEngine::perform(const Generate& step, Report& report) {
   Rows tail = session.pending;
   if (step.tokens) append_to(tail, *step.tokens);
   report.calls.emplace();
-  std::vector<std::vector<float>> logits = session.last_logits;
   const bool idle = tail.front().empty();  // rows are never ragged
-  const bool reuses = idle && seams().generate_reuses_last_logits && !logits.empty() && !logits.front().empty();
-  if (!reuses) {
-    for (std::size_t r = 0; idle && r < rows; ++r) {
-      session.cache->rewind(static_cast<int>(r), 1);
-      tail[r] = {session.history[r].back()};
-    }
-    if (!feed(*session.cache, tail, logits, report)) return;
-    for (std::vector<float>& row : logits) row.erase(row.begin(), row.end() - spec().vocab);
+  for (std::size_t r = 0; idle && r < rows; ++r) {
+    session.cache->rewind(static_cast<int>(r), 1);
+    tail[r] = {session.history[r].back()};
   }
+  std::vector<std::vector<float>> logits;
+  if (!feed(*session.cache, tail, logits, report)) return;
+  for (std::vector<float>& row : logits) row.erase(row.begin(), row.end() - spec().vocab);
   if (step.tokens) append_to(session.history, *step.tokens);
   if (!continue_rows(*session.cache, step.loop, logits, report)) return;
-  session.last_logits = std::move(logits);
   append_to(session.history, *report.tokens);
   for (std::size_t r = 0; r < rows; ++r) session.pending[r] = last_token_cached() ? Tokens{} : Tokens{(*report.tokens)[r].back()};
 }

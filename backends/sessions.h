@@ -33,7 +33,6 @@ struct Session {
   int capacity = 0;
   Rows history;                                 ///< (rows) everything fed or emitted
   Rows pending;                                 ///< (rows) at most one token each: emitted, not yet fed
-  std::vector<std::vector<float>> last_logits;  ///< (rows) of (vocab), after the last fed token
   std::unique_ptr<Cache> cache;
   bool dead = false;  ///< a model call failed half-way
 

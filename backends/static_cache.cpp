@@ -136,11 +136,27 @@ class StaticEngine final : public SessionEngine {
   Tail reuse(int r, int keep, int prompt) {
     StaticKv& row = retained_->row(r);
     const auto at = static_cast<std::size_t>(r);
+    retained_tokens_[at].clear();
     row.cut(seams().reset_retained(keep, retained_prompts_[at], row.facts().length));
     const int length = row.facts().length;
     const Tail tail = seams().tail(prompt, length);
     row.set_length(tail.position);
     return tail;
+  }
+
+  /// Leaves each row's last logits; a row whose tail is empty beside others has none.
+  bool feed_tails(const Rows& tails, std::vector<std::vector<float>>& logits, Report& report) {
+    if (!feed(*retained_, tails, logits, report)) return false;
+    for (std::vector<float>& row : logits) {
+      if (row.empty()) {
+        report.status = Status::kFailed;
+        report.kind = "IndexError";
+        report.message = "no last position in an empty slice";
+        return false;
+      }
+      row.erase(row.begin(), row.end() - spec().vocab);
+    }
+    return true;
   }
 
   void complete(const Complete& step, Report& report) override {
@@ -149,6 +165,7 @@ class StaticEngine final : public SessionEngine {
           std::make_unique<StaticCache>(pool_.lend(kMaxRows * kMaxCapacity, spec()), kMaxRows, kMaxCapacity, spec(), seams());
       retained_tokens_.resize(kMaxRows);
       retained_prompts_.resize(kMaxRows);
+      retained_logits_.resize(kMaxRows);
     }
     const int rows = static_cast<int>(step.tokens.size()), prompt = static_cast<int>(step.tokens.front().size());
     int keep = prompt;  // rows are fed in step, so they reuse what all of them share with theirs
@@ -162,31 +179,29 @@ class StaticEngine final : public SessionEngine {
       const Tokens& row = step.tokens[static_cast<std::size_t>(r)];
       tails.emplace_back(row.begin() + tail.begin, row.end());
       report.cached->push_back(std::min(keep, prompt));
-      retained_tokens_[static_cast<std::size_t>(r)].clear();
     }
     std::vector<std::vector<float>> logits;
-    bool fed = feed(*retained_, tails, logits, report);
-    if (fed && std::any_of(logits.begin(), logits.end(), [](const auto& row) { return row.empty(); })) {
-      report.status = Status::kFailed;  // one row's tail is empty beside others
-      report.kind = "IndexError";
-      report.message = "no last position in an empty slice";
-      fed = false;
+    if (keep == prompt && seams().exact_hit_keeps_logits) {
+      logits.assign(retained_logits_.begin(), retained_logits_.begin() + rows);
+      for (int r = 0; r < rows; ++r) retained_->row(r).set_length(prompt);
+    } else if (!feed_tails(tails, logits, report)) {
+      return tell_lengths(*retained_, rows, report);
     }
-    for (std::vector<float>& row : logits)
-      if (fed) row.erase(row.begin(), row.end() - spec().vocab);
-    if (fed && continue_rows(*retained_, step.loop, logits, report))
+    if (continue_rows(*retained_, step.loop, logits, report))
       for (std::size_t r = 0; r < step.tokens.size(); ++r) {
         retained_tokens_[r] = step.tokens[r];
         retained_tokens_[r].insert(retained_tokens_[r].end(), (*report.tokens)[r].begin(), (*report.tokens)[r].end());
         retained_prompts_[r] = prompt;
+        retained_logits_[r] = logits[r];
       }
     tell_lengths(*retained_, rows, report);
   }
 
   Pool pool_;
-  std::unique_ptr<StaticCache> retained_;  // of `complete`: kMaxRows rows of kMaxCapacity slots
-  Rows retained_tokens_;                   // (kMaxRows) what it holds
-  std::vector<int> retained_prompts_;      // (kMaxRows) how much of that was prompt
+  std::unique_ptr<StaticCache> retained_;            // of `complete`: kMaxRows rows of kMaxCapacity slots
+  Rows retained_tokens_;                             // (kMaxRows) what it holds
+  std::vector<int> retained_prompts_;                // (kMaxRows) how much of that was prompt
+  std::vector<std::vector<float>> retained_logits_;  // (kMaxRows) of (vocab), after the last token of it
   int capacity_of_first_call_ = 0;
 };
 
