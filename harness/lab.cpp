@@ -1,11 +1,13 @@
 // Runs a case in its life, its twins in theirs, and hands the transcripts to the laws.
 #include "harness/lab.h"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <set>
 
 #include "harness/checkpoint.h"
+#include "harness/step_parts.h"
 
 namespace cachet {
 namespace {
@@ -269,6 +271,32 @@ class CaseLab final : public Lab {
     observed.record = std::move(record);
     if (Result<ModelPtr> model = state_.models.get(spec_)) observed.model = *model;
     observed.views = walk(observed.steps, observed.record, spec_, configuration());
+    prepare(observed);
+  }
+
+  /// Asks the reference for the longest histories first: one causal pass then serves all their prefixes.
+  void prepare(const Observed& observed) {
+    if (!has_reference() || !observed.model) return;
+    std::vector<Tokens> histories;
+    for (const StepView& view : observed.views) {
+      for (AskedRow& asked : asked_rows(view)) histories.push_back(std::move(asked.history));
+      if (!view.report->tokens) continue;
+      const Rows* given = rows_of(*view.step);
+      for (std::size_t r = 0; r < view.report->tokens->size(); ++r) {
+        Tokens history = view.before && r < view.before->history.size() ? view.before->history[r] : Tokens{};
+        if (given != nullptr && r < given->size()) history.insert(history.end(), (*given)[r].begin(), (*given)[r].end());
+        const Tokens& emitted = (*view.report->tokens)[r];
+        history.insert(history.end(), emitted.begin(), emitted.end() - (emitted.empty() ? 0 : 1));
+        histories.push_back(std::move(history));
+      }
+    }
+    std::sort(histories.begin(), histories.end(), [](const Tokens& a, const Tokens& b) { return a.size() > b.size(); });
+    const ModelSpec& spec = observed.model->spec;
+    for (const Tokens& history : histories) {
+      const bool known = std::all_of(history.begin(), history.end(), [&](Token t) { return t >= 0 && t < spec.vocab; });
+      if (known && !history.empty() && static_cast<int>(history.size()) <= spec.context)
+        state_.oracle.prepare(observed.model, history, *configuration().declarations.numeric);
+    }
   }
 
   const Case& case_;
