@@ -31,8 +31,8 @@ class Cache {
 
 struct Session {
   int capacity = 0;
-  Rows history;                                 ///< (rows) everything fed or emitted
-  Rows pending;                                 ///< (rows) at most one token each: emitted, not yet fed
+  Rows history;  ///< (rows) everything fed or emitted
+  Rows pending;  ///< (rows) at most one token each: emitted, not yet fed
   std::unique_ptr<Cache> cache;
   bool dead = false;  ///< a model call failed half-way
 

@@ -82,7 +82,9 @@ class Pool {
  public:
   StoragePtr lend(int slots, const ModelSpec& spec) {
     StoragePtr storage;
-    const auto at = std::find_if(free_.begin(), free_.end(), [&](const StoragePtr& s) { return s->slots >= slots; });
+    auto at = free_.end();  // the smallest that suffices
+    for (auto s = free_.begin(); s != free_.end(); ++s)
+      if ((*s)->slots >= slots && (at == free_.end() || (*s)->slots < (*at)->slots)) at = s;
     if (at != free_.end()) {
       storage = *at;
       free_.erase(at);

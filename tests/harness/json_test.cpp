@@ -215,9 +215,9 @@ TEST(ReportJson, AListOfOneLengthIsApartFromOneForAllRows) {
 }
 
 TEST(ReportJson, TheProtocolsExampleReadsAsDocumented) {
-  const Result<Report> report = report_from_json(parsed(
-      R"({"index":1,"status":"ok","lengths":{"kind":"integer","value":2},"logits":{"shape":[1,1,2],"values":[0.25,-1.5]},)"
-      R"("calls":[{"tokens":[[3,1]],"shape":[1,2]}]})"));
+  const Result<Report> report = report_from_json(
+      parsed(R"({"index":1,"status":"ok","lengths":{"kind":"integer","value":2},"logits":{"shape":[1,1,2],"values":[0.25,-1.5]},)"
+             R"("calls":[{"tokens":[[3,1]],"shape":[1,2]}]})"));
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->logits->at(0, 0), (std::vector<double>{0.25, -1.5}));
   EXPECT_TRUE(*report->lengths->of_row(5) == Value(IntegerValue{2}));
