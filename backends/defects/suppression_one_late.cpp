@@ -9,7 +9,7 @@ Defect suppression_one_late() {
       "stop ids stay suppressed one token too long (eos-handling, E25): vllm-project/vllm#4589",
       "eager",
       {"greedy_tokens_match_reference"},
-      1,
+      2,
       [](Seams& seams) { seams.suppresses_stop = [](int emitted, int min_new) { return min_new > 0 && emitted <= min_new; }; }};
 }
 

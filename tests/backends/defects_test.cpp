@@ -76,7 +76,8 @@ const std::vector<Minimal>& minimal_traces() {
       {"stale_length", "run m\ncomplete 3 new=1\ncomplete 3 new=1\n", "run 0 step 1 status"},
       {"stale_length_whole_prompt", "run m\ncomplete 3 1 new=1\ncomplete 3 1 new=1\n", "run 0 step 1 lengths"},
       {"stop_outlives_call", "run m\ncomplete 3 new=2 stop=0,1,2,3,4,5,6,7\ncomplete 3 new=2\n", "run 0 step 1 lengths"},
-      {"suppression_one_late", "run m\ncomplete 3 new=2 stop=0,1,2,3,4,5,6 min_new=1\n", "run 0 step 0 tokens"},
+      {"suppression_one_late", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=2 stop=0,1,2,3,4,5,6 min_new=1\n",
+       "run 0 step 1 tokens"},
       {"tail_overlaps_by_one", "run m\ncomplete 3 1 new=1\ncomplete 3 2 new=1\n", "run 0 step 1 calls"},
       {"closed_twice",
        "run m\nopen a rows=1 capacity=4\nrun m\nopen a rows=1 capacity=4\nopen b rows=1 capacity=4\nappend a 3\nappend b "
