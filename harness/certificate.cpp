@@ -111,7 +111,7 @@ std::optional<Error> write_file(const std::string& path, const std::string& cont
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return failed(path, "cannot be written");
   if (!write_all(file, content, true) || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::optional<Error> error = failed(path, "cannot be written");
+    std::optional<Error> error = failed(path, "cannot be written");
     unlink(temporary.c_str());
     return error;
   }
