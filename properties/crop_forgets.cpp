@@ -20,15 +20,12 @@ bool cuts(const StepView& view) {
 
 Verdict judge(const Case& value, Lab& lab) {
   const Observed& main = lab.main();
-  std::vector<int> crops;  // last first
-  for (const StepView& view : main.views)
-    if (cuts(view)) crops.insert(crops.begin(), view.index);
-  if (crops.empty()) return Vacuous{"no crop removed anything"};
-  const int at = crops[static_cast<std::size_t>(choice(value, 0, static_cast<int>(crops.size())))];
-  const int left = main.views[static_cast<std::size_t>(at)].after->longest();
+  const std::optional<int> at = chosen_step(value, main, cuts);
+  if (!at) return Vacuous{"no crop removed anything"};
+  const int left = main.views[static_cast<std::size_t>(*at)].after->longest();
   if (left > 0 && lab.configuration().declarations.append_min.value_or(1) > 1)
     return Vacuous{"a fresh session may not be fed what is left"};
-  const Restart twin = restart(main, session_of(main.steps[static_cast<std::size_t>(at)]), at, lab.configuration());
+  const Restart twin = restart(main, session_of(main.steps[static_cast<std::size_t>(*at)]), *at, lab.configuration());
   return compare_runs(lab, main, lab.fresh(twin.steps), {twin.pairs, "crop"});
 }
 

@@ -5,16 +5,17 @@
 namespace cachet::properties {
 namespace {
 
+/// A reset of a session that had something to lose.
+bool empties(const StepView& view) {
+  return std::holds_alternative<Reset>(*view.step) && view.ok() && view.after && !view.after->torn &&
+         (view.before->torn || view.before->longest() > 0);
+}
+
 Verdict judge(const Case& value, Lab& lab) {
   const Observed& main = lab.main();
-  std::vector<int> resets;  // last first
-  for (const StepView& view : main.views)
-    if (std::holds_alternative<Reset>(*view.step) && view.ok() && view.after && !view.after->torn &&
-        (view.before->torn || view.before->longest() > 0))
-      resets.insert(resets.begin(), view.index);
-  if (resets.empty()) return Vacuous{"no session with content was reset"};
-  const int at = resets[static_cast<std::size_t>(choice(value, 0, static_cast<int>(resets.size())))];
-  const Restart twin = restart(main, session_of(main.steps[static_cast<std::size_t>(at)]), at, lab.configuration());
+  const std::optional<int> at = chosen_step(value, main, empties);
+  if (!at) return Vacuous{"no session with content was reset"};
+  const Restart twin = restart(main, session_of(main.steps[static_cast<std::size_t>(*at)]), *at, lab.configuration());
   return compare_runs(lab, main, lab.fresh(twin.steps), {twin.pairs, "reset"});
 }
 

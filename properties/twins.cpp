@@ -16,6 +16,14 @@ std::vector<std::int64_t> choices(Draw& draw, int count, std::int64_t high) {
   return out;
 }
 
+std::optional<int> chosen_step(const Case& value, const Observed& main, bool (*qualifies)(const StepView&)) {
+  std::vector<int> last_first;
+  for (const StepView& view : main.views)
+    if (qualifies(view)) last_first.insert(last_first.begin(), view.index);
+  if (last_first.empty()) return std::nullopt;
+  return last_first[static_cast<std::size_t>(choice(value, 0, static_cast<int>(last_first.size())))];
+}
+
 Restart restart(const Observed& main, const std::string& session, int from, const Configuration& configuration) {
   Restart out;
   const ShadowSession& now = *main.views[static_cast<std::size_t>(from)].after;
