@@ -8,8 +8,8 @@ exec </dev/null  # nothing here asks anything
 JOBS="${JOBS:-$(nproc)}"
 
 BUILD_PACKAGES=(
-  cmake ninja-build g++ ccache pkg-config
-  libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev libuv1-dev librapidcheck-dev
+  cmake ninja-build g++ ccache
+  libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev librapidcheck-dev
 )
 TEST_PACKAGES=(libgtest-dev libgmock-dev python3 python3-venv procps)
 CHECK_PACKAGES=(clang-format-14 clang-tidy-14)

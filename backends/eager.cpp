@@ -84,27 +84,8 @@ class EagerEngine final : public SessionEngine {
 }  // namespace
 
 Host eager() {
-  Host host;
-  host.name = "eager";
-  host.configuration.name = "eager";
-  host.configuration.capabilities = {"append", "complete", "generate", "all_rows",     "batch",
-                                     "crop",   "peek",     "calls",    "layer_lengths"};
-  Declarations& d = host.configuration.declarations;
-  d.numeric = NumericClass{};
-  d.architectures = {"gpt2"};
-  d.bitwise = {"repeat", "process", "reset", "batch", "chunk"};
-  d.max_rows = kMaxRows;
-  d.max_capacity = kMaxCapacity;
-  d.append_min = 1;
-  d.last_token_cached = false;
-  d.overflow = "refuse";
-  d.context = "refuse";
-  host.make_engine = [](const ModelPtr& model, const Seams& seams,
-                        const Configuration& configuration) -> Result<std::unique_ptr<Engine>> {
-    Result<std::unique_ptr<Decoder>> decoder = Decoder::make(model, seams);
-    if (!decoder) return decoder.error();
-    return std::unique_ptr<Engine>(std::make_unique<EagerEngine>(std::move(*decoder), configuration));
-  };
+  Host host = session_host_of<EagerEngine>("eager");
+  host.configuration.declarations.last_token_cached = false;
   return host;
 }
 

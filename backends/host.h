@@ -15,6 +15,21 @@ struct Host {
   std::function<Result<std::unique_ptr<Engine>>(const ModelPtr&, const Seams&, const Configuration&)> make_engine;
 };
 
+/// A host of float32 engines on sessions: the declarations that all of them hold to, and how an `E` is made. The host adds what
+/// is its own.
+Host session_host(const std::string& name);
+template <typename E>
+Host session_host_of(const std::string& name) {
+  Host host = session_host(name);
+  host.make_engine = [](const ModelPtr& model, const Seams& seams,
+                        const Configuration& configuration) -> Result<std::unique_ptr<Engine>> {
+    Result<std::unique_ptr<Decoder>> decoder = Decoder::make(model, seams);
+    if (!decoder) return decoder.error();
+    return std::unique_ptr<Engine>(std::make_unique<E>(std::move(*decoder), configuration));
+  };
+  return host;
+}
+
 /// Every built-in backend; generated from ENTRIES of backends/CMakeLists.txt.
 const std::vector<Host>& hosts();
 

@@ -210,28 +210,10 @@ class StaticEngine final : public SessionEngine {
 }  // namespace
 
 Host static_cache() {
-  Host host;
-  host.name = "static_cache";
-  host.configuration.name = "eager";
-  host.configuration.capabilities = {"append", "complete", "generate", "all_rows",      "batch",
-                                     "crop",   "peek",     "calls",    "layer_lengths", "poison"};
-  Declarations& d = host.configuration.declarations;
-  d.numeric = NumericClass{};
-  d.reuse = "library";
-  d.architectures = {"gpt2"};
-  d.bitwise = {"repeat", "process", "reset", "batch", "chunk"};
-  d.max_rows = kMaxRows;
-  d.max_capacity = kMaxCapacity;
-  d.append_min = 1;
-  d.last_token_cached = true;
-  d.overflow = "refuse";
-  d.context = "refuse";
-  host.make_engine = [](const ModelPtr& model, const Seams& seams,
-                        const Configuration& configuration) -> Result<std::unique_ptr<Engine>> {
-    Result<std::unique_ptr<Decoder>> decoder = Decoder::make(model, seams);
-    if (!decoder) return decoder.error();
-    return std::unique_ptr<Engine>(std::make_unique<StaticEngine>(std::move(*decoder), configuration));
-  };
+  Host host = session_host_of<StaticEngine>("static_cache");
+  host.configuration.capabilities.insert("poison");
+  host.configuration.declarations.reuse = "library";
+  host.configuration.declarations.last_token_cached = true;
   return host;
 }
 
