@@ -1,13 +1,5 @@
-// Evidence is written whole or not at all: a reader who finds the file finds all of it.
+// The document is built whole, with text from outside made safe to show; harness/files.h writes it.
 #include "harness/certificate.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "harness/json.h"
 #include "harness/reporters.h"
@@ -54,26 +46,6 @@ Json shrinking_json(const ShrinkResult& shrunk) {
           {"slipped", slipped}};
 }
 
-std::optional<Error> failed(const std::string& path, const char* what) {
-  return Error{path, 0, std::string(what) + ": " + std::strerror(errno)};
-}
-
-/// Writes and closes; errno tells why not.
-bool write_all(int file, const std::string& content, bool durable) {
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t n = write(file, content.data() + done, content.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  const bool whole = done == content.size() && (!durable || fsync(file) == 0);
-  const int why = errno;
-  const bool closed = close(file) == 0;
-  if (!whole) errno = why;
-  return whole && closed;
-}
-
 }  // namespace
 
 std::string failure_certificate(const Finding& finding, const std::string& suite_version) {
@@ -97,25 +69,6 @@ std::string failure_certificate(const Finding& finding, const std::string& suite
   for (const Judge::Exhibit& exhibit : finding.exhibits) exhibits.push_back(exhibit_json(exhibit));
   object["exhibits"] = std::move(exhibits);
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::optional<Error> write_file(const std::string& path, const std::string& content) {
-  struct stat info = {};
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {  // a device or pipe is written, never replaced
-    if (S_ISDIR(info.st_mode)) return Error{path, 0, "cannot be written: is a directory; expected a file"};
-    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0 || !write_all(file, content, false)) return failed(path, "cannot be written");
-    return std::nullopt;
-  }
-  const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return failed(path, "cannot be written");
-  if (!write_all(file, content, true) || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::optional<Error> error = failed(path, "cannot be written");
-    unlink(temporary.c_str());
-    return error;
-  }
-  return std::nullopt;
 }
 
 }  // namespace cachet

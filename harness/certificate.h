@@ -2,7 +2,6 @@
 // neighbour that was tried.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "harness/campaign.h"
@@ -11,8 +10,5 @@ namespace cachet {
 
 /// A JSON object; key "case" holds the case's text, so that replay and shrink read certificates as well as case files.
 std::string failure_certificate(const Finding& finding, const std::string& suite_version);
-
-/// Writes by a temporary name and rename, so that no half-written file is seen. The directory must exist.
-std::optional<Error> write_file(const std::string& path, const std::string& content);
 
 }  // namespace cachet

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <set>
 
+#include "harness/files.h"
+#include "harness/json.h"
 #include "harness/safetensors.h"
-#include "harness/strict_json.h"
 #include "reference/architecture.h"
 
 namespace cachet {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -45,7 +45,7 @@ Json to_json(const ConfigValue& value) {
 Result<std::pair<const Architecture*, ModelSpec>> read_config(const fs::path& file) {
   auto text = read_whole_file(file, kLargestConfig);
   if (!text) return text.error();
-  auto json = parse_strict(*text, file.string());
+  auto json = parse_object(*text, file.string());
   if (!json) return json.error();
   Config config;
   for (const auto& [key, value] : json->items()) config[key] = to_value(value);
@@ -145,10 +145,10 @@ std::optional<Error> write_checkpoint(const Model& model, const fs::path& direct
     tensors.emplace_back(info.name, &tensor);
   }
   // The config comes last: where it is, the numbers are.
-  if (auto error = replace_file(directory / "model.safetensors", safetensors_f32(tensors))) return error;
+  if (auto error = write_file(directory / "model.safetensors", safetensors_f32(tensors), /*durable=*/false)) return error;
   Json config = Json::object();
   for (const auto& [key, value] : architecture->to_config(model.spec)) config[key] = to_json(value);
-  return replace_file(directory / "config.json", config.dump(2) + "\n");
+  return write_file(directory / "config.json", config.dump(2) + "\n", /*durable=*/false);
 }
 
 Result<ModelPtr> load_model(const ModelSpec& spec) {

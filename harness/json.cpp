@@ -1,9 +1,11 @@
 // JSON text to values and back: a parser that bounds nesting and refuses repeated keys, and checked access to fields.
 #include "harness/json.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/json_fields.h"
+#include "harness/words.h"
 
 namespace cachet {
 namespace {
@@ -25,7 +27,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   bool key(string_t& value) override {
     if (open_.back()->contains(value)) {
-      problem_ = "the key \"" + value + "\" appears twice; expected each key once";
+      problem_ = "the key \"" + value.substr(0, 80) + "\" appears twice; expected each key once";
       return false;
     }
     key_ = std::move(value);
@@ -36,6 +38,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (error.id / 100 == 4) {
       problem_ = "a number out of range; expected one that a double holds";
     } else {
+      byte_ = position;
       problem_ = "malformed JSON at byte " + std::to_string(position);
       if (!token.empty() && token.size() <= 20) problem_ += " near '" + token + "'";
       problem_ += "; expected one valid JSON text";
@@ -45,6 +48,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   Json take() { return std::move(root_); }
   const std::string& problem() const { return problem_; }
+  std::size_t byte() const { return byte_; }  ///< where the text is malformed; 0 where the complaint is another
 
  private:
   template <typename T>
@@ -81,17 +85,43 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::vector<Json*> open_;  // a container's address is stable while it is open: only its own children grow
   std::string key_;
   std::string problem_;
+  std::size_t byte_ = 0;
 };
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text) {
+namespace {
+
+/// `byte` becomes where the text is malformed, counted from 1.
+Result<Json> parse(std::string_view text, std::size_t& byte) {
   // nlohmann takes a NUL for the end of the text.
-  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    byte = nul + 1;
     return Error{"", 0, "a NUL byte at byte " + std::to_string(nul + 1) + "; expected JSON text"};
+  }
   Builder builder;
-  if (!Json::sax_parse(text.begin(), text.end(), &builder)) return Error{"", 0, builder.problem()};
-  return builder.take();
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
+  byte = builder.byte();
+  return Error{"", 0, builder.problem()};
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) {
+  std::size_t ignored = 0;
+  return parse(text, ignored);
+}
+
+Result<Json> parse_object(std::string_view text, const std::string& file) {
+  std::size_t byte = 0;
+  Result<Json> value = parse(text, byte);
+  if (!value) {
+    const std::string_view before = text.substr(0, std::min(byte, text.size()));
+    const int line = byte == 0 ? 0 : 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+    return Error{file, line, "not JSON that can be read: " + printable(value.error().message)};
+  }
+  if (!value->is_object()) return Error{file, 0, "not a JSON object; expected one"};
+  return value;
 }
 
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }

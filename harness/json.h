@@ -18,6 +18,9 @@ inline constexpr int kMaxJsonDepth = 64;
 /// kMaxJsonDepth are errors that name the byte. Never throws.
 Result<Json> parse_json(std::string_view text);
 
+/// The same for a file that must hold one object; errors name the file and, where the text is malformed, the line.
+Result<Json> parse_object(std::string_view text, const std::string& file);
+
 Json step_to_json(const Step& step);
 /// error.file is the refusal's kind: "unsupported" (unknown op or field) or "invalid" (missing or malformed field).
 Result<Step> step_from_json(const Json& object);

@@ -5,6 +5,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
+
+#include "harness/float16.h"
 
 namespace cachet::json {
 namespace {
@@ -17,15 +20,6 @@ constexpr std::array<std::int8_t, 256> kDigits = [] {
   for (int i = 0; i < 64; ++i) digits[static_cast<std::uint8_t>(kAlphabet[i])] = static_cast<std::int8_t>(i);
   return digits;
 }();
-
-double from_half(std::uint64_t bits) {
-  const int exponent = static_cast<int>(bits >> 10 & 31);
-  const double mantissa = static_cast<double>(bits & 1023);
-  const double sign = (bits >> 15 & 1) != 0 ? -1.0 : 1.0;
-  if (exponent == 31)
-    return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
-}
 
 /// One number type: its size in bytes and how its bits become a number.
 struct NumberType {

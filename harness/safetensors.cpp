@@ -1,21 +1,16 @@
 // Bytes to tensors and back. Sizes are compared before they are multiplied or added, so that no header can overflow them.
 #include "harness/safetensors.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <fstream>
 
-#include "harness/strict_json.h"
+#include "harness/files.h"
+#include "harness/float16.h"
+#include "harness/json.h"
 
 namespace cachet {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -39,14 +34,6 @@ std::size_t size_of(const std::string& dtype) {
   if (dtype == "F16" || dtype == "BF16" || dtype == "I16" || dtype == "U16") return 2;
   if (dtype == "I8" || dtype == "U8" || dtype == "BOOL" || dtype == "F8_E4M3" || dtype == "F8_E5M2") return 1;
   return 0;
-}
-
-double from_half(std::uint64_t bits) {
-  const double sign = (bits & 0x8000) ? -1 : 1;
-  const int exponent = static_cast<int>((bits >> 10) & 31);
-  const auto fraction = static_cast<double>(bits & 1023);
-  if (exponent == 31) return fraction == 0 ? sign * INFINITY : NAN;
-  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));
 }
 
 /// A member as a list of `count` or more nonnegative integers; nullopt when it is anything else.
@@ -103,35 +90,6 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry, std:
 
 }  // namespace
 
-Result<std::string> read_whole_file(const fs::path& path, std::uintmax_t most) {
-  std::error_code code;
-  if (!fs::exists(path, code)) return Error{path.string(), 0, "no such file"};
-  if (!fs::is_regular_file(path, code)) return Error{path.string(), 0, "not a regular file"};
-  const std::uintmax_t size = fs::file_size(path, code);
-  if (code) return Error{path.string(), 0, "cannot be read: " + code.message()};
-  if (size > most)
-    return Error{path.string(), 0, "holds " + std::to_string(size) + " bytes; expected at most " + std::to_string(most)};
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  if (!in || !in.read(bytes.data(), static_cast<std::streamsize>(size))) return Error{path.string(), 0, "cannot be read"};
-  return bytes;
-}
-
-std::optional<Error> replace_file(const fs::path& path, const std::string& content) {
-  static std::atomic<unsigned> counter{0};
-  const fs::path temporary = path.string() + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";
-  std::error_code code;
-  std::ofstream out(temporary, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();
-  if (out) fs::rename(temporary, path, code);
-  if (out && !code) return std::nullopt;
-  const std::string why = code ? code.message() : "the file system refused";
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return Error{path.string(), 0, "cannot be written: " + why};
-}
-
 Result<SafetensorsFile> SafetensorsFile::read(const fs::path& path) {
   auto bytes = read_whole_file(path, kLargestFile);
   if (!bytes) return bytes.error();
@@ -146,7 +104,7 @@ Result<SafetensorsFile> SafetensorsFile::read(const fs::path& path) {
                  " bytes; expected a shorter one");
   }
   file.data_ = 8 + static_cast<std::size_t>(header);
-  auto json = parse_strict(file.bytes_.substr(8, static_cast<std::size_t>(header)), path.string());
+  auto json = parse_object(file.bytes_.substr(8, static_cast<std::size_t>(header)), path.string());
   if (!json) return Error{path.string(), 0, "header: " + json.error().message};
   const std::size_t data_size = size - file.data_;
   for (const auto& [name, entry] : json->items()) {
@@ -155,17 +113,15 @@ Result<SafetensorsFile> SafetensorsFile::read(const fs::path& path) {
     if (!tensor) return wrong(tensor.error().message);
     file.tensors_.push_back(std::move(*tensor));
   }
-  std::vector<const StoredTensor*> by_offset;
-  for (const StoredTensor& tensor : file.tensors_) by_offset.push_back(&tensor);
-  std::sort(by_offset.begin(), by_offset.end(),
-            [](const auto* a, const auto* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
+  std::stable_sort(file.tensors_.begin(), file.tensors_.end(),
+                   [](const auto& x, const auto& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); });
   std::size_t at = 0;
-  for (const StoredTensor* tensor : by_offset) {
-    if (tensor->begin != at) {
-      return wrong("tensor '" + tensor->name + "' begins at byte " + std::to_string(tensor->begin) +
-                   (tensor->begin < at ? ", inside another" : ", after a gap") + "; expected " + std::to_string(at));
+  for (const StoredTensor& tensor : file.tensors_) {
+    if (tensor.begin != at) {
+      return wrong("tensor '" + tensor.name + "' begins at byte " + std::to_string(tensor.begin) +
+                   (tensor.begin < at ? ", inside another" : ", after a gap") + "; expected " + std::to_string(at));
     }
-    at = tensor->end;
+    at = tensor.end;
   }
   if (at != data_size) return wrong("holds " + std::to_string(data_size - at) + " bytes after the last tensor; expected none");
   return file;
@@ -189,8 +145,8 @@ Result<std::vector<double>> SafetensorsFile::values(const StoredTensor& tensor) 
 }
 
 std::string safetensors_f32(const std::vector<std::pair<std::string, const Tensor*>>& tensors) {
-  Json header = Json::object();
-  header["__metadata__"] = {{"format", "pt"}};  // which transformers asks for
+  auto header = nlohmann::ordered_json::object();  // tensors in their order
+  header["__metadata__"] = {{"format", "pt"}};     // which transformers asks for
   std::size_t at = 0;
   for (const auto& [name, tensor] : tensors) {
     const std::size_t end = at + 4 * tensor->data.size();

@@ -25,6 +25,7 @@ class SafetensorsFile {
   /// and shapes.
   static Result<SafetensorsFile> read(const std::filesystem::path& path);
 
+  /// In the order of their data.
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
 
   /// The numbers of an F64, F32, F16 or BF16 tensor; for others an error whose message goes after the tensor's name.
@@ -38,11 +39,5 @@ class SafetensorsFile {
 
 /// A whole file of F32 tensors.
 std::string safetensors_f32(const std::vector<std::pair<std::string, const Tensor*>>& tensors);
-
-/// A regular file of at most `most` bytes.
-Result<std::string> read_whole_file(const std::filesystem::path& path, std::uintmax_t most);
-
-/// Writes beside it and renames, so that no half-written file is ever seen under that name.
-std::optional<Error> replace_file(const std::filesystem::path& path, const std::string& content);
 
 }  // namespace cachet

@@ -13,6 +13,7 @@
 
 #include "harness/certificate.h"
 #include "harness/checkpoint.h"
+#include "harness/files.h"
 #include "harness/generator.h"
 #include "harness/reporters.h"
 #include "harness/text.h"
@@ -50,6 +51,11 @@ CLI::Validator whole_number_64() {
     return fmt::format("\"{}\" is no seed; expected a whole number from 0 to 2^64 - 1", text);
   };
   return {check, "", "seed"};
+}
+
+void add_case_flags(CLI::App& app, std::string& file, std::string& backend) {
+  app.add_option("FILE", file, "A case file or a failure's certificate")->required();
+  app.add_option("--backend", backend, "Judge this backend instead of the case's own")->type_name("BACKEND");
 }
 
 void add_timeout(CLI::App& app, Deadlines& deadlines) {

@@ -23,6 +23,9 @@ void print(const std::string& text);
 CLI::Validator seconds_between(double least, double most);
 CLI::Validator whole_number_64();
 
+/// Adds FILE and `--backend` of the commands that judge one case again.
+void add_case_flags(CLI::App& app, std::string& file, std::string& backend);
+
 /// Adds `--timeout`; the deadlines outlive the parser.
 void add_timeout(CLI::App& app, Deadlines& deadlines);
 /// The command that replays a file put behind it, on the same deadlines.

@@ -89,8 +89,7 @@ Command replay_command(CLI::App& app, const Suite& suite) {
   auto flags = std::make_shared<ReplayFlags>();
   CLI::App* replay = app.add_subcommand("replay", "Judge one case or certificate again: exit code 1 while it still fails");
   replay->footer("Example: cachet replay out/finding.case\n         cachet replay out/finding.case --backend static_cache");
-  replay->add_option("FILE", flags->file, "A case file or a failure's certificate")->required();
-  replay->add_option("--backend", flags->backend, "Judge this backend instead of the case's own")->type_name("BACKEND");
+  add_case_flags(*replay, flags->file, flags->backend);
   replay->add_flag("--json", flags->json, "Print the verdict as one JSON object");
   add_timeout(*replay, flags->deadlines);
   return {replay, [flags, &suite] { return run_replay(*flags, suite); }};

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "harness/certificate.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/common.h"
 #include "harness/cli/subject.h"
+#include "harness/files.h"
 #include "harness/reporters.h"
 #include "harness/shrinker.h"
 #include "harness/text.h"
@@ -63,8 +63,7 @@ Command shrink_command(CLI::App& app, const Suite& suite) {
   auto flags = std::make_shared<ShrinkFlags>();
   CLI::App* shrink = app.add_subcommand("shrink", "Reduce a failing case and write the minimal one: exit code 1 when it fails");
   shrink->footer("Example: cachet shrink found.case --out minimal.case");
-  shrink->add_option("FILE", flags->file, "A case file or a failure's certificate")->required();
-  shrink->add_option("--backend", flags->backend, "Judge this backend instead of the case's own")->type_name("BACKEND");
+  add_case_flags(*shrink, flags->file, flags->backend);
   shrink->add_option("--out", flags->out, "Write the minimal case there (FILE with .min.case for its extension)")
       ->type_name("FILE");
   shrink->add_option("--budget", flags->options.budget, "Evaluations at most")

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/files.h"
 #include "harness/text.h"
 #include "tests/harness/findings.h"
 
