@@ -38,11 +38,11 @@ Case with_prefix(const Case& value, const std::vector<Event>& prefix) {
 
 namespace {
 
-/// Replays in fresh lives; true when it fails the finding's way. A few tries, since one pass proves nothing about a race.
-bool confirmed(const Finding& finding, const Case& value, Judge& judge, int tries, std::set<std::string>& seen) {
+/// Replays in fresh lives; true when it fails that way. A few tries, since one pass proves nothing about a race.
+bool confirmed(const Signature& signature, const Case& value, Judge& judge, int tries, std::set<std::string>& seen) {
   for (int i = 0; i < tries; ++i) {
     const Verdict verdict = judge.replay(value);
-    if (is_failure(verdict) && signature_of(value.law, verdict) == finding.signature) return true;
+    if (is_failure(verdict) && signature_of(value.law, verdict) == signature) return true;
     seen.insert(is_failure(verdict) ? to_string(signature_of(value.law, verdict)) : verdict_name(verdict));
   }
   return false;
@@ -61,9 +61,10 @@ void examine(Finding& finding, const std::vector<Event>& prefix, Judge& judge, c
   constexpr int kTries = 3;
   std::set<std::string> seen;
   Case base = finding.found;
-  if (!confirmed(finding, base, judge, 1, seen)) {
+  if (!confirmed(finding.signature, base, judge, 1, seen)) {
     base = with_prefix(finding.found, prefix);
-    if (!confirmed(finding, base, judge, kTries, seen) && !confirmed(finding, finding.found, judge, kTries, seen)) {
+    if (!confirmed(finding.signature, base, judge, kTries, seen) &&
+        !confirmed(finding.signature, finding.found, judge, kTries, seen)) {
       finding.found = base;
       finding.verdict =
           Nondeterministic{to_string(finding.signature) + " in the campaign's life; in fresh lives: " + joined(seen)};
@@ -75,8 +76,7 @@ void examine(Finding& finding, const std::vector<Event>& prefix, Judge& judge, c
   if (!options.shrink_findings) return;
   finding.shrunk = shrink(base, judge, laws, configuration, options.shrinking);
   std::set<std::string> last;
-  Finding as_shrunk = finding;
-  if (!confirmed(as_shrunk, finding.shrunk->minimal, judge, 1, last)) {
+  if (!confirmed(finding.signature, finding.shrunk->minimal, judge, 1, last)) {
     finding.verdict = Nondeterministic{to_string(finding.signature) + " while shrinking; its minimum once more: " + joined(last)};
     finding.signature = signature_of(base.law, finding.verdict);
   }
