@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <set>
+
 #include "harness/examine.h"
 #include "harness/reporters.h"
 #include "properties/properties.h"
@@ -70,6 +73,39 @@ TEST(Campaign, JudgesEveryLawOnEveryCorrectBackend) {
     EXPECT_TRUE(result.harness_errors.empty()) << result.harness_errors.front();
     for (const Property& law : properties::properties()) EXPECT_GT(result.laws[law.name].verdicts["pass"], 0) << law.name;
   }
+}
+
+/// A backend that counts the lives it begins.
+class Counted final : public Backend {
+ public:
+  Counted(std::unique_ptr<Backend> backend, std::atomic<int>& lives) : backend_(std::move(backend)), lives_(lives) {}
+  const Description& describe() const override { return backend_->describe(); }
+  std::unique_ptr<Life> begin(const std::string& configuration) override {
+    ++lives_;
+    return backend_->begin(configuration);
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  std::atomic<int>& lives_;
+};
+
+TEST(Campaign, BeginsALifeAndDrawsModelsForEachChunk) {
+  std::atomic<int> lives = 0;
+  Subject subject = subject_named("eager");
+  const BackendFactory inner = subject.make;
+  subject.make = [&]() -> Result<std::unique_ptr<Backend>> {
+    return std::unique_ptr<Backend>(new Counted(std::move(*inner()), lives));
+  };
+  std::set<std::string> models;
+  fake_kind() = [&](const Case& c) {
+    models.insert(to_string(std::get<Load>(c.trace.events.front()).spec));
+    return "";
+  };
+  constexpr int kChunks = 10;
+  run_campaign(subject, {fake_law()}, options_of(1, kChunks * kChunk));
+  EXPECT_EQ(lives, kChunks) << "no case failed, and the law asks for no life beside";
+  EXPECT_GT(models.size(), static_cast<std::size_t>(kChunks)) << "a chunk shares a pool of one or two";
 }
 
 TEST(Campaign, KeepsTheEarlierRunsThatAFailureNeeds) {

@@ -198,10 +198,15 @@ TEST(Shrinker, FollowsOnlyTheSameFailureAndKeepsTheOther) {
 }
 
 TEST(Shrinker, StopsAtItsBudget) {
-  fake_kind() = [](const Case&) { return "fake"; };
-  const ShrinkResult result = shrunk(fake_case(on_m("complete 1 2 3 new=2\ncomplete 3 new=1\n")), {3});
-  EXPECT_TRUE(result.exhausted);
-  EXPECT_EQ(result.evaluations, 3);
+  const Case start = fake_case(on_m("open a rows=2 capacity=9\nappend a 1 2 3 | 3 2 1\ncomplete 3 2 new=3\ncrop a 2 2\n"));
+  const std::string only = print_case(start);
+  fake_kind() = [&](const Case& c) { return print_case(c) == only ? "fake" : ""; };
+  for (long budget = 0; budget < 40; ++budget) {
+    const ShrinkResult result = shrunk(start, {budget});
+    EXPECT_TRUE(result.exhausted);
+    EXPECT_EQ(result.evaluations, budget);
+    EXPECT_EQ(result.minimal, start);
+  }
 }
 
 TEST(Shrinker, ShowsSimplerNeighboursThatHold) {
