@@ -27,12 +27,14 @@ std::int64_t fields_of(const Step& step) {
   if (const auto* g = std::get_if<Generate>(&step)) n += g->tokens.has_value();
   if (const auto* c = std::get_if<Complete>(&step)) n += c->capacity.has_value();
   if (const Loop* loop = loop_of(step))
-    n += loop->stop.has_value() + (loop->min_new > 0) + static_cast<std::int64_t>(loop->extras.size());
+    n += static_cast<std::int64_t>(loop->stop ? 1 + loop->stop->size() : 0) + (loop->min_new > 0) +
+         static_cast<std::int64_t>(loop->extras.size());
   if (const auto* r = std::get_if<Raw>(&step)) n += static_cast<std::int64_t>(r->json.size());
   return n;
 }
 
-/// Numbers of a step other than tokens, as distances from zero with the sign last.
+/// Numbers of a step other than tokens, as distances from zero with the sign last. A list begins with its length, so that in
+/// two ranks the same places hold the same things.
 void append_values(const Step& step, Rank& out) {
   const auto put = [&out](std::int64_t v) {
     out.push_back(v < 0 ? -v : v);
@@ -40,19 +42,22 @@ void append_values(const Step& step, Rank& out) {
   };
   if (const auto* o = std::get_if<Open>(&step)) put(o->rows), put(o->capacity);
   if (const auto* c = std::get_if<Complete>(&step)) put(c->capacity.value_or(0));
-  if (const auto* c = std::get_if<Crop>(&step))
-    for (const int n : c->length) put(n);
+  const auto put_all = [&put](const auto& list) {
+    put(static_cast<std::int64_t>(list.size()));
+    for (const auto v : list) put(v);
+  };
+  if (const auto* c = std::get_if<Crop>(&step)) put_all(c->length);
   if (const auto* r = std::get_if<Remove>(&step)) put(r->begin), put(r->end.value_or(-1));
   if (const auto* s = std::get_if<Shift>(&step)) put(s->begin), put(s->end.value_or(-1)), put(s->delta);
-  if (const auto* r = std::get_if<Reorder>(&step))
-    for (const int n : r->rows) put(n);
-  if (const Rows* rows = rows_of(step))
+  if (const auto* r = std::get_if<Reorder>(&step)) put_all(r->rows);
+  if (const Rows* rows = rows_of(step)) {
+    put(static_cast<std::int64_t>(rows->size()));
     for (const Tokens& row : *rows) put(static_cast<std::int64_t>(row.size()));
+  }
   if (const Loop* loop = loop_of(step)) {
     put(loop->new_tokens);
     put(loop->min_new);
-    if (loop->stop)
-      for (const Token t : *loop->stop) put(t);
+    put_all(loop->stop.value_or(Tokens{}));
   }
 }
 
@@ -115,7 +120,10 @@ std::vector<std::int64_t> rank(const Case& value) {
               static_cast<std::int64_t>(value.vary.size()),
               fields,
               ops};
-  for (const Rank* part : {&models, &kinds, &ids, &values, &contexts}) out.insert(out.end(), part->begin(), part->end());
+  for (const Rank* part : {&models, &kinds, &ids, &values, &contexts}) {
+    out.push_back(static_cast<std::int64_t>(part->size()));
+    out.insert(out.end(), part->begin(), part->end());
+  }
   for (const std::int64_t v : value.vary) out.push_back(v < 0 ? -2 * v + 1 : 2 * v);
   return out;
 }

@@ -1,6 +1,7 @@
 // Search from below: the small cases that can be made of the reached case's kinds of calls, in the total order, on a standard
 // model. What a descent reaches depends on where it began; the first of these that fails alike does not.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/order.h"
@@ -68,14 +69,23 @@ std::vector<Loop> loops_of(const Traits& traits) {
   return out;
 }
 
-Grammar grammar_of(const Case& value) {
+/// Every kind of call that the configuration has, small.
+Traits traits_of(const Configuration& configuration) {
+  Traits out;
+  for (const char* op : {"generate", "complete", "crop", "poison"})
+    if (configuration.can(op)) out.ops.insert(op);
+  if (configuration.can("append")) out.ops.insert({"length", "reset", "close"});
+  out.sessions = configuration.can("append");
+  out.peek = configuration.can("peek");
+  return out;
+}
+
+Grammar grammar_of(const Case& value, const Traits& traits, int runs, int most_steps) {
   Grammar out;
-  const Traits traits = traits_of(value);
-  if (traits.capped) return {};  // sizes with values of their own: left to the descent
-  out.runs = value.trace.runs();
-  out.most_steps = value.trace.steps();
+  out.runs = runs;
+  out.most_steps = most_steps;
   for (const At at : places(value)) {
-    if (const auto* open = std::get_if<Open>(&step_at(value, at))) {
+    if (const auto* open = std::get_if<Open>(&step_at(value, at))) {  // rows and slack are those of the case
       out.rows = std::max(out.rows, open->rows);
       out.slack = std::max(out.slack, open->capacity - longest_history(value));
     }
@@ -111,8 +121,9 @@ Grammar grammar_of(const Case& value) {
 /// All runs of steps that the shadow allows, depth first, up to a number of steps.
 class Enumeration {
  public:
-  Enumeration(const Grammar& grammar, const Case& value, const ModelSpec& spec, const Configuration& configuration)
-      : grammar_(grammar), value_(value), spec_(spec), configuration_(configuration) {}
+  Enumeration(const Grammar& grammar, const Case& value, std::string op, const ModelSpec& spec,
+              const Configuration& configuration)
+      : grammar_(grammar), value_(value), op_(std::move(op)), spec_(spec), configuration_(configuration) {}
 
   std::vector<Case> cases() {
     extend(Shadow(spec_, configuration_), 1, 0);
@@ -124,7 +135,7 @@ class Enumeration {
 
   void extend(const Shadow& shadow, int run, int steps) {
     if (out_.size() >= kMostCases) return;
-    if (!runs_.back().empty()) emit();
+    if (!runs_.back().empty() && op_name(runs_.back().back()) == op_) emit();
     if (steps == grammar_.most_steps) return;
     for (const Step& call : grammar_.calls) {
       if (std::holds_alternative<Open>(call) && shadow.find("a") != nullptr) continue;
@@ -160,9 +171,19 @@ class Enumeration {
       if (capacity > longest + grammar_.slack) continue;
       for (const At at : places(out))
         if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = capacity;
-      out_.push_back(out);
-      if (with_other_ids(out)) out_.push_back(out);
+      push(out);
+      if (with_other_ids(out)) push(out);
       set_ids(out, 0);
+    }
+  }
+
+  /// Under each of a few choices of the law, where it has any.
+  void push(Case value) {
+    std::vector<std::vector<std::int64_t>> choices = {{}};
+    if (!value_.vary.empty()) choices.insert(choices.end(), {{1}, value_.vary});
+    for (std::vector<std::int64_t>& vary : choices) {
+      value.vary = std::move(vary);
+      out_.push_back(value);
     }
   }
 
@@ -186,6 +207,7 @@ class Enumeration {
 
   const Grammar& grammar_;
   const Case& value_;
+  std::string op_;  ///< of the last step
   ModelSpec spec_;
   const Configuration& configuration_;
   std::vector<std::vector<Step>> runs_ = {{}};
@@ -194,25 +216,27 @@ class Enumeration {
 
 }  // namespace
 
-std::vector<Case> cases_below(const Case& value, const Configuration& configuration) {
+std::vector<Case> cases_below(const Case& value, const std::string& op, const Configuration& configuration) {
   const Run* last = value.trace.last_run();
-  constexpr int kMostSteps = 5, kMostRuns = 2;
-  if (last == nullptr || value.trace.steps() > kMostSteps || value.trace.runs() > kMostRuns) return {};
-  const Grammar grammar = grammar_of(value);
-  if (grammar.calls.empty()) return {};
+  constexpr int kMostSteps = 5, kMostRuns = 2, kMostStepsOfAnyCalls = 3;
+  if (last == nullptr) return {};
   const ModelSpec* spec = value.trace.spec_at(static_cast<int>(value.trace.events.size()) - 1, last->handle);
   if (spec == nullptr || spec->weights.kind == WeightRecipe::Kind::kDirectory) return {};
-  std::vector<Case> out = Enumeration(grammar, value, standard_model(*spec), configuration).cases();
+  const int steps = value.trace.steps();
+  std::vector<Grammar> grammars = {grammar_of(value, traits_of(configuration), 1, std::min(steps, kMostStepsOfAnyCalls))};
+  const Traits own = traits_of(value);
+  if (!own.capped && steps <= kMostSteps &&
+      value.trace.runs() <= kMostRuns)  // sizes with values of their own: left to the descent
+    grammars.push_back(grammar_of(value, own, value.trace.runs(), steps));
   const std::vector<std::int64_t> reached = rank(value);
-  std::vector<std::pair<std::vector<std::int64_t>, Case>> ranked;
-  for (Case& c : out) {
-    std::vector<std::int64_t> r = rank(c);
-    if (std::lexicographical_compare(r.begin(), r.begin() + kSkeleton, reached.begin(), reached.begin() + kSkeleton) ||
-        std::equal(r.begin(), r.begin() + kSkeleton, reached.begin()))
-      ranked.emplace_back(std::move(r), std::move(c));
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  out.clear();
+  std::map<std::vector<std::int64_t>, Case> ranked;  // a case that both grammars have is one
+  for (const Grammar& grammar : grammars)
+    for (Case& c : Enumeration(grammar, value, op, standard_model(*spec), configuration).cases()) {
+      std::vector<std::int64_t> r = rank(c);
+      if (!std::lexicographical_compare(reached.begin(), reached.begin() + kSkeleton, r.begin(), r.begin() + kSkeleton))
+        ranked.emplace(std::move(r), std::move(c));
+    }
+  std::vector<Case> out;
   for (auto& [r, c] : ranked) out.push_back(std::move(c));
   return out;
 }

@@ -1,6 +1,7 @@
 // Passes that make calls smaller: fewer rows, shorter token lists, alone or coupled with the capacity, context and crops that a
 // boundary ties them to, and tokens moved between appends to where the normal form has them.
 #include <algorithm>
+#include <tuple>
 
 #include "harness/shrink_search.h"
 #include "harness/step_parts.h"
@@ -18,16 +19,20 @@ void select(std::vector<T>& list, std::size_t row, bool only) {
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(row));
 }
 
-void select_rows(Run& run, int step, std::size_t row, bool only) {
-  if (auto* complete = std::get_if<Complete>(&run.steps[static_cast<std::size_t>(step)])) {
+/// A session's later runs keep its name, not its life: calls on it there are told the same rows.
+void select_rows(Case& value, At at, std::size_t row, bool only) {
+  Step& first = step_at(value, at);
+  if (auto* complete = std::get_if<Complete>(&first)) {
     select(complete->tokens, row, only);
     return;
   }
-  auto& open = std::get<Open>(run.steps[static_cast<std::size_t>(step)]);
+  auto& open = std::get<Open>(first);
+  const std::string session = open.session;
   open.rows = only ? 1 : open.rows - 1;
-  for (int i = step + 1; i < static_cast<int>(run.steps.size()); ++i) {
-    Step& s = run.steps[static_cast<std::size_t>(i)];
-    if (session_of(s) != open.session) continue;
+  for (const At later : places(value)) {
+    if (std::tie(later.event, later.step) <= std::tie(at.event, at.step)) continue;
+    Step& s = step_at(value, later);
+    if (session_of(s) != session) continue;
     if (std::holds_alternative<Open>(s)) break;
     if (Rows* rows = rows_of(s)) select(*rows, row, only);
     if (auto* append = std::get_if<Append>(&s)) select(append->pad, row, only);
@@ -48,7 +53,7 @@ void fewer_rows(Search& search) {
       for (int row = 0;
            row < rows_at(step_at(search.best(), at)) && rows_at(step_at(search.best(), at)) > 1 && !search.exhausted(); ++row) {
         Case candidate = search.best();
-        select_rows(run_at(candidate, at), at.step, static_cast<std::size_t>(row), only);
+        select_rows(candidate, at, static_cast<std::size_t>(row), only);
         search.offer(std::move(candidate));
       }
     }

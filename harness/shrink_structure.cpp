@@ -1,6 +1,7 @@
 // Passes that remove or join whole parts of a case: runs, models, sessions, steps.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "harness/shrink_search.h"
 #include "harness/step_parts.h"
@@ -119,26 +120,40 @@ void drop_pairs(Search& search) {
   constexpr int kMostSteps = 10;
   if (search.best().trace.steps() > kMostSteps) return;
   for (int j = search.best().trace.steps() - 1; j >= 1; --j)
-    for (int i = j - 2; i >= 0; --i) {  // neighbours were tried as a chunk
+    for (int i = j - 1; i >= 0; --i) {
       const std::vector<At> all = places(search.best());
       if (j >= static_cast<int>(all.size())) break;
       search.offer(without(without(search.best(), all, j, 1), all, i, 1));
     }
 }
 
-/// An append joins the next one of its session: as many tokens in fewer calls.
+/// What a step commits of tokens, as far as the text says: those of an append, those of a generate and then zeros.
+std::optional<Rows> committed(const Step& step) {
+  if (const auto* append = std::get_if<Append>(&step)) return append->keep ? std::optional<Rows>(append->tokens) : std::nullopt;
+  const auto* generate = std::get_if<Generate>(&step);
+  if (generate == nullptr || !generate->tokens) return std::nullopt;
+  Rows out = *generate->tokens;
+  for (Tokens& row : out) row.resize(row.size() + static_cast<std::size_t>(generate->loop.new_tokens), 0);
+  return out;
+}
+
+/// An append or a loop joins the next one of its session: as many tokens in fewer calls.
 void merge_appends(Search& search) {
   offer_at_each(search, [](Case& value, At at) {
     Run& run = run_at(value, at);
-    auto* later = std::get_if<Append>(&run.steps[static_cast<std::size_t>(at.step)]);
-    if (later == nullptr || !later->keep) return false;
+    Step& later = run.steps[static_cast<std::size_t>(at.step)];
+    auto* generate = std::get_if<Generate>(&later);
+    if (generate == nullptr && !std::holds_alternative<Append>(later)) return false;
     for (int i = at.step - 1; i >= 0; --i) {
-      Step& step = run.steps[static_cast<std::size_t>(i)];
-      if (session_of(step) != later->session) continue;
-      Rows* rows = std::holds_alternative<Append>(step) && std::get<Append>(step).keep ? rows_of(step) : nullptr;
-      if (rows == nullptr || rows->size() != later->tokens.size()) return false;
-      for (std::size_t r = 0; r < rows->size(); ++r)
-        later->tokens[r].insert(later->tokens[r].begin(), (*rows)[r].begin(), (*rows)[r].end());
+      const Step& step = run.steps[static_cast<std::size_t>(i)];
+      if (session_of(step) != session_of(later) || std::holds_alternative<Length>(step)) continue;
+      std::optional<Rows> rows = committed(step);
+      if (!rows) return false;
+      if (const Rows* own = rows_of(std::as_const(later))) {
+        if (own->size() != rows->size()) return false;
+        for (std::size_t r = 0; r < rows->size(); ++r) (*rows)[r].insert((*rows)[r].end(), (*own)[r].begin(), (*own)[r].end());
+      }
+      (generate != nullptr ? generate->tokens.emplace() : std::get<Append>(later).tokens) = std::move(*rows);
       run.steps.erase(run.steps.begin() + i);
       return true;
     }
@@ -146,12 +161,23 @@ void merge_appends(Search& search) {
   });
 }
 
+/// Neighbouring steps that do not touch the same session in the order that reads simpler.
+void swap_neighbours(Search& search) {
+  offer_at_each(search, [](Case& value, At at) {
+    std::vector<Step>& steps = run_at(value, at).steps;
+    const auto i = static_cast<std::size_t>(at.step);
+    if (i + 1 >= steps.size() || session_of(steps[i]) == session_of(steps[i + 1])) return false;
+    std::swap(steps[i], steps[i + 1]);
+    return true;
+  });
+}
+
 }  // namespace
 
 std::vector<ShrinkPass> structure_passes() {
-  return {{"drop_runs", drop_runs},   {"one_model", one_model},        {"drop_events", drop_events},
-          {"merge_runs", merge_runs}, {"drop_steps", drop_steps},      {"drop_sessions", drop_sessions},
-          {"drop_pairs", drop_pairs}, {"merge_appends", merge_appends}};
+  return {{"drop_runs", drop_runs},   {"one_model", one_model},         {"drop_events", drop_events},
+          {"merge_runs", merge_runs}, {"drop_steps", drop_steps},       {"drop_sessions", drop_sessions},
+          {"drop_pairs", drop_pairs}, {"merge_appends", merge_appends}, {"swap_neighbours", swap_neighbours}};
 }
 
 }  // namespace cachet

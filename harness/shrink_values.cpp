@@ -140,6 +140,14 @@ void lower_tokens(Search& search) {
       if (!any || search.offer(std::move(candidate))) break;
     }
   }
+  offer_at_each(search, [](Case& value, At at) {  // one id that no model knows stands for all of them
+    const ModelSpec* spec = value.trace.spec_at(at.event, run_at(value, at).handle);
+    bool any = false;
+    if (Rows* rows = rows_of(step_at(value, at)); rows != nullptr && spec != nullptr)
+      for (Tokens& row : *rows)
+        for (Token& t : row) any |= (t < -1 || t >= spec->vocab) && (t = -1, true);
+    return any;
+  });
   for (int i = 0; i < static_cast<int>(places(search.best()).size()); ++i) {
     const At at = places(search.best())[static_cast<std::size_t>(i)];
     const Rows* rows = rows_of(step_at(search.best(), at));

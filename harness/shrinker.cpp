@@ -36,6 +36,12 @@ bool Search::jump(Case candidate) {
   return !exhausted() && !misfit(candidate, law_, configuration_, judge_.oracle()) && fails_alike(candidate);
 }
 
+void Search::back(Mark mark) {
+  best_ = std::move(mark.best);
+  verdict_ = std::move(mark.verdict);
+  neighbours_ = std::move(mark.neighbours);
+}
+
 bool Search::consider(const Case& candidate) {
   if (exhausted() || !simpler(candidate, best_)) return false;
   const std::string text = print_case(candidate);
@@ -103,6 +109,18 @@ bool jump_to_first(Search& search, const std::string& pass, std::vector<Case> ca
   return jumped;
 }
 
+/// Descends from each paraphrase that fails alike; true as soon as one ends in a simpler case than the best.
+bool detour(Search& search, const std::vector<ShrinkPass>& passes) {
+  for (Case& other : paraphrases(search.best())) {
+    const Search::Mark before = search.mark();
+    if (!jump_to_first(search, "paraphrase", {std::move(other)}, 1)) continue;
+    descend(search, passes);
+    if (simpler(search.best(), before.best)) return true;
+    search.back(before);
+  }
+  return false;
+}
+
 /// Local names as a reader expects them: sessions a, b, c in order of appearance in each run, models m, n.
 Case renamed(const Case& value) {
   const auto name = [](std::map<std::string, std::string>& names, const std::string& old, char first) -> std::string {
@@ -140,12 +158,16 @@ ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Propert
   // A descent ends where no pass finds a simpler case, which may depend on where it began. So the small cases are tried from
   // below, and every search that came to the same calls goes on from the same model and tokens where those fail too.
   constexpr long kMostBelow = 200, kMostForms = 40;
-  for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
-    before = skeleton(search.best());
-    if (jump_to_first(search, "from_below", cases_below(search.best(), configuration), kMostBelow) ||
-        jump_to_first(search, "canonical", canonical_forms(search.best()), kMostForms))
-      descend(search, passes);
-  }
+  const auto settle = [&] {
+    for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
+      before = skeleton(search.best());
+      if (jump_to_first(search, "from_below", cases_below(search.best(), search.target().op, configuration), kMostBelow) ||
+          jump_to_first(search, "canonical", canonical_forms(search.best()), kMostForms))
+        descend(search, passes);
+    }
+  };
+  settle();
+  while (detour(search, passes)) settle();
   if (Case plain = renamed(search.best()); !(plain == search.best())) jump_to_first(search, "rename", {std::move(plain)}, 1);
   return std::move(search).result();
 }

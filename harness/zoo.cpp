@@ -82,7 +82,7 @@ ZooRow run_zoo_entry(const ZooEntry& entry, const std::vector<Property>& laws, c
   row.median_evaluations = median(evaluations);
   for (const auto& [signature, distinct] : minima) {
     row.minima = std::max(row.minima, static_cast<int>(distinct.size()));
-    row.minimal.insert(row.minimal.end(), distinct.begin(), distinct.end());
+    row.minimal[to_string(signature)].assign(distinct.begin(), distinct.end());
   }
   return row;
 }

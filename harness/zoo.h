@@ -1,6 +1,7 @@
 // The planted bugs as a yardstick: found by every seed, in how many cases, shrunk to which minima with how many evaluations.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct ZooRow {
   double median_evaluations = 0;
   long slippage = 0;                 ///< shrinks that ended in another signature's case
   std::vector<std::string> missed;   ///< "LAW by seed S": laws that did not catch it
-  std::vector<std::string> minimal;  ///< the distinct minima in text form
+  std::map<std::string, std::vector<std::string>> minimal;  ///< the distinct minima in text form, by signature
 };
 
 struct ZooOptions {

@@ -53,6 +53,12 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::vector<std::string> all_minima(const ZooRow& row) {
+  std::vector<std::string> out;
+  for (const auto& [signature, texts] : row.minimal) out.insert(out.end(), texts.begin(), texts.end());
+  return out;
+}
+
 Json row_json(const ZooRow& row, const std::vector<std::string>& missed) {
   return {{"event", "defect"},
           {"defect", row.defect},
@@ -67,7 +73,8 @@ Json row_json(const ZooRow& row, const std::vector<std::string>& missed) {
           {"median_evaluations", row.median_evaluations},
           {"slippage", row.slippage},
           {"missed", missed},
-          {"minimal", row.minimal}};
+          {"minimal", all_minima(row)},
+          {"minimal_by", row.minimal}};
 }
 
 void print_row(const ZooFlags& flags, const ZooRow& row, const std::vector<std::string>& missed) {
@@ -77,7 +84,7 @@ void print_row(const ZooFlags& flags, const ZooRow& row, const std::vector<std::
                     joined(row.caught_by)));
   for (const std::string& bar : missed) print(fmt::format("    missed: {}\n", bar));
   if (flags.minima)
-    for (const std::string& text : row.minimal) print("\n" + text + "\n");
+    for (const std::string& text : all_minima(row)) print("\n" + text + "\n");
 }
 
 Result<std::vector<const ZooEntry*>> chosen(const ZooFlags& flags, const Suite& suite) {
