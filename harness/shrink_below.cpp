@@ -82,18 +82,23 @@ Traits traits_of(const Configuration& configuration) {
 
 Grammar grammar_of(const Case& value, const Traits& traits, int runs, int most_steps) {
   Grammar out;
+  bool overflows = false;
   out.runs = runs;
   out.most_steps = most_steps;
   for (const At at : places(value)) {
     if (const auto* open = std::get_if<Open>(&step_at(value, at))) {  // rows and slack are those of the case
       out.rows = std::max(out.rows, open->rows);
       out.slack = std::max(out.slack, open->capacity - longest_history(value));
+      overflows |= open->capacity < longest_history(value);
     }
     if (const auto* c = std::get_if<Complete>(&step_at(value, at)))
       out.rows = std::max(out.rows, static_cast<int>(c->tokens.size()));
   }
+  std::set<int> lengths = traits.lengths;
+  constexpr int kPastCapacity = 3;
+  if (overflows) lengths.insert(kPastCapacity);
   const auto has = [&](const char* op) { return traits.ops.count(op) > 0; };
-  for (const int n : traits.lengths) {
+  for (const int n : lengths) {
     if (!traits.sessions) break;
     out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kLast, true});
     if (traits.all) out.calls.push_back(Append{"a", zeros(out.rows, n), {}, Want::kAll, true});
@@ -172,7 +177,8 @@ class Enumeration {
       for (const At at : places(out))
         if (auto* open = std::get_if<Open>(&step_at(out, at))) open->capacity = capacity;
       push(out);
-      if (with_other_ids(out)) push(out);
+      for (const Differs where : {Differs::kEverywhere, Differs::kFirst, Differs::kLast})
+        if (with_other_ids(out, where)) push(out);
       set_ids(out, 0);
     }
   }
@@ -180,23 +186,28 @@ class Enumeration {
   /// Under each of a few choices of the law, where it has any.
   void push(Case value) {
     std::vector<std::vector<std::int64_t>> choices = {{}};
-    if (!value_.vary.empty()) choices.insert(choices.end(), {{1}, value_.vary});
+    if (!value_.vary.empty()) choices.insert(choices.end(), {{1}, {0, 1}, {0, 0, 1}, value_.vary});
     for (std::vector<std::int64_t>& vary : choices) {
       value.vary = std::move(vary);
       out_.push_back(value);
     }
   }
 
-  /// The ids of a later call differ from those of the first; false where there is no later call.
-  static bool with_other_ids(Case& value) {
+  enum class Differs { kEverywhere, kFirst, kLast };
+
+  /// The ids of later calls differ from those of the first, which are zero; false where that says nothing new.
+  static bool with_other_ids(Case& value, Differs where) {
     int call = 0;
+    bool any = false;
     for (const At at : places(value))
-      if (Rows* rows = rows_of(step_at(value, at))) {
-        if (call > 0)
-          for (Tokens& row : *rows) std::fill(row.begin(), row.end(), 1);
-        ++call;
-      }
-    return call > 1;
+      if (Rows* rows = rows_of(step_at(value, at)))
+        for (Tokens& row : *rows) {
+          const bool later = call++ > 0 && (row.size() > 1 || where == Differs::kEverywhere);
+          std::fill(row.begin(), row.end(), later && where == Differs::kEverywhere ? 1 : 0);
+          if (later && !row.empty()) (where == Differs::kLast ? row.back() : row.front()) = 1;
+          any |= later;
+        }
+    return any;
   }
 
   static void set_ids(Case& value, Token id) {

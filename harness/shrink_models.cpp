@@ -132,6 +132,14 @@ void set_tokens(Case& value, Ids ids, int vocab) {
   }
 }
 
+/// Stop ids as plain as they come: zero. False where the case has none.
+bool set_stops(Case& value) {
+  bool any = false;
+  for (const At at : places(value))
+    if (Loop* loop = loop_of(step_at(value, at)); loop && loop->stop) any = true, loop->stop = Tokens{0};
+  return any;
+}
+
 }  // namespace
 
 WeightRecipe telling_weights() {
@@ -147,6 +155,18 @@ ModelSpec standard_model(const ModelSpec& of) {
   constexpr int kContext = 16;
   out.context = kContext;
   out.weights = telling_weights();
+  return out;
+}
+
+std::optional<Case> on_standard_model(const Case& value) {
+  Case out = value;
+  for (Load* load : loads_of(out)) {
+    if (load->spec.weights.kind == WeightRecipe::Kind::kDirectory) return std::nullopt;
+    const int before = load->spec.vocab, context = std::max(load->spec.context, longest_history(out));
+    load->spec = standard_model(load->spec);
+    load->spec.context = context;
+    fold_tokens(out, load->handle, before, load->spec.vocab);
+  }
   return out;
 }
 
@@ -175,7 +195,8 @@ std::vector<Case> canonical_forms(const Case& value) {
           fold_tokens(form, load->handle, before, load->spec.vocab);
         }
         set_tokens(form, ids, standard_model({}).vocab);
-        out.push_back(std::move(form));
+        out.push_back(form);
+        if (set_stops(form)) out.push_back(std::move(form));
       }
   return out;
 }

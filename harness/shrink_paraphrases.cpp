@@ -39,6 +39,33 @@ bool loop_with_tokens(std::vector<Step>& steps, std::size_t i) {
   return true;
 }
 
+/// crop to n, generate T: crop to as many tokens more, generate.
+bool crop_leaves_tokens(std::vector<Step>& steps, std::size_t i) {
+  auto* crop = std::get_if<Crop>(&steps[i]);
+  const std::size_t g = next_of(steps, i);
+  auto* generate = g < steps.size() ? std::get_if<Generate>(&steps[g]) : nullptr;
+  if (crop == nullptr || generate == nullptr || !generate->tokens || generate->tokens->size() != crop->length.size())
+    return false;
+  for (std::size_t r = 0; r < crop->length.size(); ++r) crop->length[r] += static_cast<int>((*generate->tokens)[r].size());
+  generate->tokens.reset();
+  return true;
+}
+
+/// complete P: generate P on a session that is open, made larger by as much.
+bool complete_in_session(std::vector<Step>& steps, std::size_t i) {
+  const auto* complete = std::get_if<Complete>(&steps[i]);
+  if (complete == nullptr) return false;
+  for (Step& step : steps) {
+    auto* open = std::get_if<Open>(&step);
+    if (open == nullptr || open->rows != static_cast<int>(complete->tokens.size())) continue;
+    open->capacity += static_cast<int>(complete->tokens.front().size()) + complete->loop.new_tokens;
+    Generate generate{open->session, complete->tokens, complete->loop};
+    steps[i] = std::move(generate);
+    return true;
+  }
+  return false;
+}
+
 /// append A, crop to n, append B: peek at A, append its first n tokens and B.
 bool crop_as_peek(std::vector<Step>& steps, std::size_t i) {
   auto* first = std::get_if<Append>(&steps[i]);
@@ -85,7 +112,8 @@ bool prompts_one(std::vector<Step>& steps, std::size_t i) {
 std::vector<Case> paraphrases(const Case& value) {
   std::vector<Case> out;
   const std::vector<At> all = places(value);
-  for (const Change change : {loop_as_append, loop_with_tokens, crop_as_peek, emits_one, prompts_one}) {
+  for (const Change change :
+       {loop_as_append, loop_with_tokens, crop_as_peek, crop_leaves_tokens, complete_in_session, emits_one, prompts_one}) {
     Case everywhere = value;
     int changes = 0;
     for (auto at = all.rbegin(); at != all.rend(); ++at) {

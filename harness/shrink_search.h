@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ class Search {
   /// Offers a candidate; true when it is now the best: simpler, fitting its law, not tried before, within the budget, and
   /// failing the same way in fresh lives. A candidate whose sizes no longer fit is offered repaired as well.
   bool offer(Case candidate);
+
+  /// From now on a case with fewer or plainer calls that does not fail alike is offered on the standard model as well: tokens
+  /// tell a wrong history only where the greedy choice hangs on it.
+  void offer_on_standard_model_too() { on_standard_too_ = true; }
 
   /// Runs one pass and keeps its statistics.
   void run(const std::string& name, const std::function<void(Search&)>& pass);
@@ -51,6 +56,7 @@ class Search {
   const Property& law_;
   const Configuration& configuration_;
   ShrinkOptions options_;
+  bool on_standard_too_ = false;
   Signature target_;
   long evaluations_ = 0;
   std::map<std::string, std::string> tried_;  // text -> verdict
@@ -86,6 +92,9 @@ WeightRecipe telling_weights();
 
 /// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, telling weights.
 ModelSpec standard_model(const ModelSpec& of);
+
+/// The case on the standard model, its ids brought into that vocabulary; nullopt where a model comes from a directory.
+std::optional<Case> on_standard_model(const Case& value);
 
 /// Small cases on the standard model that end in a step of kind `op`, in the total order, no larger in counts and calls than
 /// `value`: of any calls up to three steps, and of the reached case's kinds of calls up to five.

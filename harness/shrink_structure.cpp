@@ -66,7 +66,40 @@ void drop_events(Search& search) {
   }
 }
 
-/// Two neighbouring runs of one model as one run.
+/// The steps with one session in the place of two: the second is not opened, and the first is as large as both.
+std::vector<Step> with_one_session(std::vector<Step> steps, const std::string& keep, const std::string& gone) {
+  int more = 0;
+  std::erase_if(steps, [&](const Step& step) {
+    const auto* open = std::get_if<Open>(&step);
+    return open != nullptr && open->session == gone && (more = std::max(more, open->capacity), true);
+  });
+  for (Step& step : steps)
+    std::visit(
+        [&](auto& s) {
+          if constexpr (requires { s.session; })
+            if (s.session == gone) s.session = keep;
+        },
+        step);
+  for (Step& step : steps)
+    if (auto* open = std::get_if<Open>(&step); open != nullptr && open->session == keep) open->capacity += more;
+  return steps;
+}
+
+/// Two sessions of a run as one.
+void merge_sessions(Search& search) {
+  offer_at_each(search, [](Case& value, At at) {
+    std::vector<Step>& steps = run_at(value, at).steps;
+    const auto* gone = std::get_if<Open>(&steps[static_cast<std::size_t>(at.step)]);
+    for (int i = 0; gone != nullptr && i < at.step; ++i)
+      if (const auto* keep = std::get_if<Open>(&steps[static_cast<std::size_t>(i)]); keep && keep->session != gone->session) {
+        steps = with_one_session(steps, std::string(keep->session), std::string(gone->session));
+        return true;
+      }
+    return false;
+  });
+}
+
+/// Two neighbouring runs of one model as one run, with sessions of their own or with the first run's.
 void merge_runs(Search& search) {
   for (int i = search.best().trace.runs() - 1; i >= 1 && !search.exhausted(); --i) {
     const std::vector<int> runs = search.best().trace.run_indices();
@@ -75,8 +108,23 @@ void merge_runs(Search& search) {
     Run& first = std::get<Run>(events[static_cast<std::size_t>(runs[static_cast<std::size_t>(i - 1)])]);
     const Run& second = std::get<Run>(events[static_cast<std::size_t>(runs[static_cast<std::size_t>(i)])]);
     if (first.handle != second.handle) continue;
-    first.steps.insert(first.steps.end(), second.steps.begin(), second.steps.end());
+    std::vector<Step> later = second.steps;
+    for (Step& step : later)  // told apart until they are one
+      std::visit(
+          [](auto& s) {
+            if constexpr (requires { s.session; })
+              if (!s.session.empty()) s.session += "2";
+          },
+          step);
+    std::vector<Step> apart = first.steps, shared = first.steps;
+    apart.insert(apart.end(), second.steps.begin(), second.steps.end());
+    shared.insert(shared.end(), later.begin(), later.end());
+    for (const Step& step : second.steps)
+      if (const std::string name = session_of(step); !name.empty()) shared = with_one_session(shared, name, name + "2");
+    first.steps = apart;
     events.erase(events.begin() + runs[static_cast<std::size_t>(i)]);
+    if (search.offer(candidate) || shared == apart) continue;
+    std::get<Run>(candidate.trace.events[static_cast<std::size_t>(runs[static_cast<std::size_t>(i - 1)])]).steps = shared;
     search.offer(std::move(candidate));
   }
 }
@@ -175,9 +223,11 @@ void swap_neighbours(Search& search) {
 }  // namespace
 
 std::vector<ShrinkPass> structure_passes() {
-  return {{"drop_runs", drop_runs},   {"one_model", one_model},         {"drop_events", drop_events},
-          {"merge_runs", merge_runs}, {"drop_steps", drop_steps},       {"drop_sessions", drop_sessions},
-          {"drop_pairs", drop_pairs}, {"merge_appends", merge_appends}, {"swap_neighbours", swap_neighbours}};
+  return {{"drop_runs", drop_runs},           {"one_model", one_model},
+          {"drop_events", drop_events},       {"merge_runs", merge_runs},
+          {"drop_steps", drop_steps},         {"drop_sessions", drop_sessions},
+          {"merge_sessions", merge_sessions}, {"drop_pairs", drop_pairs},
+          {"merge_appends", merge_appends},   {"swap_neighbours", swap_neighbours}};
 }
 
 }  // namespace cachet

@@ -7,8 +7,16 @@
 namespace cachet {
 namespace {
 
-/// A loop that emits nothing the failure needs is an append.
+/// A loop that emits nothing the failure needs is an append; a call that only has to be refused, or to be there, is the plainest
+/// append that does.
 void plainer_calls(Search& search) {
+  for (const Tokens& row : {Tokens{}, Tokens{0}, Tokens{-1}})
+    offer_at_each(search, [&row](Case& value, At at) {
+      Step& step = step_at(value, at);
+      if (session_of(step).empty() || std::holds_alternative<Open>(step)) return false;
+      step = Append{session_of(step), {row}, {}, Want::kLast, true};
+      return true;
+    });
   offer_at_each(search, [](Case& value, At at) {
     Step& step = step_at(value, at);
     const auto* generate = std::get_if<Generate>(&step);
@@ -68,6 +76,10 @@ void drop_fields(Search& search) {
         auto* l = loop_of(s);
         return l && l->new_tokens > 2 && (--l->new_tokens, true);
       },
+      [](Step& s) {
+        auto* l = loop_of(s);
+        return l && l->new_tokens > 1 && l->min_new > 1 && (--l->new_tokens, --l->min_new, true);
+      },
   };
   for (const auto drop : drops) offer_at_each(search, [drop](Case& value, At at) { return drop(step_at(value, at)); });
 }
@@ -112,6 +124,20 @@ void lower_numbers(Search& search) {
       }
     }
   }
+}
+
+/// The capacity of a session and its crops, which a boundary may tie together.
+void lower_together(Search& search) {
+  offer_at_each(search, [](Case& value, At at) {
+    auto* open = std::get_if<Open>(&step_at(value, at));
+    if (open == nullptr || open->capacity < 2) return false;
+    bool crops = false;
+    for (Step& step : run_at(value, at).steps)
+      if (auto* crop = std::get_if<Crop>(&step); crop && crop->session == open->session)
+        for (int& n : crop->length) crops |= n > 0 && (--n, true);
+    --open->capacity;
+    return crops;
+  });
 }
 
 /// Ids: all zero, all of one call zero, then one by one upwards. Equal prompts must change alike, so an id is also lowered
@@ -186,8 +212,9 @@ void lower_vary(Search& search) {
 }  // namespace
 
 std::vector<ShrinkPass> value_passes() {
-  return {{"plainer_calls", plainer_calls}, {"drop_fields", drop_fields},   {"lower_vary", lower_vary},
-          {"lower_numbers", lower_numbers}, {"lower_tokens", lower_tokens}, {"lower_stops", lower_stops}};
+  return {{"plainer_calls", plainer_calls}, {"drop_fields", drop_fields},       {"lower_vary", lower_vary},
+          {"lower_numbers", lower_numbers}, {"lower_together", lower_together}, {"lower_tokens", lower_tokens},
+          {"lower_stops", lower_stops}};
 }
 
 }  // namespace cachet

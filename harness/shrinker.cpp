@@ -7,6 +7,16 @@
 #include "harness/text.h"
 
 namespace cachet {
+namespace {
+
+/// The counts and kinds of calls of a case.
+std::vector<std::int64_t> skeleton(const Case& value) {
+  std::vector<std::int64_t> r = rank(value);
+  r.resize(kSkeleton);
+  return r;
+}
+
+}  // namespace
 
 Search::Search(const Case& failing, const Verdict& verdict, Judge& judge, const Property& law, const Configuration& configuration,
                const ShrinkOptions& options)
@@ -29,7 +39,10 @@ bool Search::offer(Case candidate) {
   ++passes_[current_].proposed;
   Case fitted = repaired(candidate);
   if (consider(candidate)) return true;
-  return !(fitted == candidate) && consider(fitted);
+  if (!(fitted == candidate) && consider(fitted)) return true;
+  if (!on_standard_too_ || skeleton(fitted) >= skeleton(best_)) return false;
+  const std::optional<Case> standard = on_standard_model(fitted);
+  return standard && consider(*standard);
 }
 
 bool Search::jump(Case candidate) {
@@ -91,13 +104,6 @@ void descend(Search& search, const std::vector<ShrinkPass>& passes) {
   }
 }
 
-/// The counts and kinds of calls of a case.
-std::vector<std::int64_t> skeleton(const Case& value) {
-  std::vector<std::int64_t> r = rank(value);
-  r.resize(kSkeleton);
-  return r;
-}
-
 /// Goes to the first of the cases that fails alike.
 bool jump_to_first(Search& search, const std::string& pass, std::vector<Case> cases, long most) {
   bool jumped = false;
@@ -113,7 +119,9 @@ bool jump_to_first(Search& search, const std::string& pass, std::vector<Case> ca
 bool detour(Search& search, const std::vector<ShrinkPass>& passes) {
   for (Case& other : paraphrases(search.best())) {
     const Search::Mark before = search.mark();
-    if (!jump_to_first(search, "paraphrase", {std::move(other)}, 1)) continue;
+    std::vector<Case> forms = {other};
+    if (std::optional<Case> standard = on_standard_model(other)) forms.push_back(std::move(*standard));
+    if (!jump_to_first(search, "paraphrase", std::move(forms), 2)) continue;
     descend(search, passes);
     if (simpler(search.best(), before.best)) return true;
     search.back(before);
@@ -167,6 +175,11 @@ ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Propert
     }
   };
   settle();
+  if (search.target().kind == "tokens") {
+    search.offer_on_standard_model_too();
+    descend(search, passes);
+    settle();
+  }
   while (detour(search, passes)) settle();
   if (Case plain = renamed(search.best()); !(plain == search.best())) jump_to_first(search, "rename", {std::move(plain)}, 1);
   return std::move(search).result();
