@@ -380,8 +380,10 @@ class Builder {
 
   void add_must() {
     constexpr int kTries = 6;
-    for (int i = 0; i < kTries; ++i)
+    for (int i = 0; i < 2 * kTries; ++i) {
+      if (i == kTries) add_open();  // the others may be full
       if (add_op(draw_.pick(law_.aim.must))) return;
+    }
   }
 
   /// The loop goes on from what is there, right after a call that changed it.

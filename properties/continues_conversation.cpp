@@ -41,7 +41,11 @@ Verdict judge(const Case& value, Lab& lab) {
   const Observed& main = lab.main();
   const Declarations& d = lab.configuration().declarations;
   const std::vector<int> all = turns(main);
-  if (all.empty()) return Vacuous{"no session went on after its loop"};
+  if (all.empty()) {
+    bool any = false;
+    for (const StepView& v : main.views) any = any || added(v, main.model->spec).has_value();
+    return Vacuous{any ? "no session went on after its loop" : "no loop emitted what an append could have fed"};
+  }
   const int turn = all[static_cast<std::size_t>(choice(value, 0, static_cast<int>(all.size())))];
   const StepView& view = main.views[static_cast<std::size_t>(turn)];
   const Rows tokens = *added(view, main.model->spec);
