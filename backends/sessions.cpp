@@ -50,6 +50,8 @@ Report SessionEngine::execute(const Step& step) {
     const auto* append = std::get_if<Append>(&step);
     Session* session = find(name);
     if (append != nullptr && session != nullptr && refusal->kind == "capacity") write_what_fits(*session, *append, report);
+    for (int r = 0; append != nullptr && session != nullptr && r < session->rows(); ++r)
+      session->cache->note_refused(r, append->tokens.empty() ? 0 : size_of(append->tokens.front()));
   } else if (const auto* open = std::get_if<Open>(&step)) {
     perform(*open, report);
   } else if (const auto* append = std::get_if<Append>(&step)) {
@@ -66,6 +68,8 @@ Report SessionEngine::execute(const Step& step) {
   } else if (std::holds_alternative<Close>(step)) {
     close(*find(name)->cache);
     sessions_.erase(name);
+  } else if (std::holds_alternative<Length>(step)) {
+    find(name)->facts.length_read = true;
   } else if (std::holds_alternative<Poison>(step)) {
     for (int r = 0; r < find(name)->rows(); ++r) find(name)->cache->poison(r);
   }
@@ -213,6 +217,9 @@ void SessionEngine::perform(const Append& step, Report& report) {
     logits.data.insert(logits.data.end(), rows[r].end() - static_cast<std::ptrdiff_t>(n) * vocab, rows[r].end());
     if (!step.keep) session.cache->rewind(r, size_of(tail[r]));
   }
+  session.facts.tokens = size_of(step.tokens.front());
+  session.facts.others = static_cast<int>(sessions_.size()) - 1;
+  for (double& logit : logits.data) logit = seams().returned(static_cast<float>(logit), session.facts);
   report.logits = std::move(logits);
   if (!step.keep) return;
   append_to(session.history, step.tokens);
@@ -263,11 +270,28 @@ void SessionEngine::perform(const Crop& step, Report&) {
     if (asked <= held) session.cache->crop(r, seams().crop_target(asked, held));
     session.history[r].resize(static_cast<std::size_t>(asked));
   }
+  session.facts = {0, 0, true, false};
+  if (seams().crop_refeeds) refeed(session);
+}
+
+void SessionEngine::refeed(Session& session) {
+  const int n = session.cache->row(0).facts().length;  // rows are never ragged
+  if (n == 0) return;
+  Rows kept = session.history;
+  for (int r = 0; r < session.rows(); ++r) {
+    kept[r].resize(static_cast<std::size_t>(n));
+    session.cache->rewind(r, n);
+  }
+  Report unseen;
+  unseen.calls.emplace();
+  std::vector<std::vector<float>> logits;
+  feed(*session.cache, kept, logits, unseen);
 }
 
 void SessionEngine::perform(const Reset& step, Report&) {
   Session& session = *find(step.session);
   session.dead = false;
+  session.facts = {0, 0, true, false};
   for (int r = 0; r < session.rows(); ++r) {
     session.cache->reset(r);
     session.history[r].clear();
@@ -312,26 +336,27 @@ bool SessionEngine::continue_rows(Cache& cache, const Loop& loop, std::vector<st
   std::vector<std::string> reasons(rows);
   for (bool going = true; going;) {
     going = false;
-    Rows next(rows);
+    Rows next(rows), told(rows);
     bool feeds = false;
     for (std::size_t r = 0; r < rows; ++r) {
       if (!reasons[r].empty()) continue;
       const int count = size_of(emitted[r]);
       const Token token = pick(logits[r], loop, stop, count);
       emitted[r].push_back(token);
-      if (count >= loop.min_new && contains(stop, token))
+      if (count >= loop.min_new && seams().ended(emitted[r], stop))
         reasons[r] = "stop";
       else if (count + 1 >= loop.new_tokens)
         reasons[r] = "length";
       else
         going = true;
       if (reasons[r].empty() || (last_token_cached() && seams().loop_feeds_last_token))
-        next[r] = {token};
+        next[r] = {seams().loop_feeds(token, !reasons[r].empty())}, told[r] = {token};
       else if (last_token_cached())
         cache.advance(static_cast<int>(r), 1);
       feeds = feeds || !next[r].empty();
     }
     if (feeds && !feed(cache, next, logits, report)) return false;
+    if (feeds) report.calls->back().tokens = told;
   }
   report.tokens = std::move(emitted);
   report.stopped = std::move(reasons);

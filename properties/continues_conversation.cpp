@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/compare.h"
+#include "harness/step_parts.h"
 #include "properties/twins.h"
 
 namespace cachet::properties {
@@ -30,8 +31,11 @@ std::vector<int> turns(const Observed& main) {
   for (std::size_t i = 0; i < main.views.size(); ++i) {
     if (!added(main.views[i], main.model->spec)) continue;
     const std::string name = session_of(main.steps[i]);
-    const bool goes_on = std::any_of(main.views.begin() + static_cast<std::ptrdiff_t>(i) + 1, main.views.end(),
-                                     [&](const StepView& v) { return v.ok() && session_of(*v.step) == name; });
+    const bool goes_on =
+        std::any_of(main.views.begin() + static_cast<std::ptrdiff_t>(i) + 1, main.views.end(), [&](const StepView& v) {
+          const bool feeds = std::holds_alternative<Append>(*v.step) || loop_of(*v.step) != nullptr;
+          return feeds && v.ok() && session_of(*v.step) == name;
+        });
     if (goes_on) out.insert(out.begin(), static_cast<int>(i));
   }
   return out;
