@@ -19,14 +19,14 @@ struct RowFacts {
   int high_water = 0;   ///< one past the highest slot written since the row was emptied
   int capacity = 0;
   int cropped = 0;  ///< tokens that crops took away since the row was emptied
-  int refused = 0;  ///< tokens of refused appends since then
+  int refused = 0;  ///< tokens that found no room since then
   int calls = 0;    ///< one-shot calls of this run that the row served
 };
 
 /// What an engine knows of a session when it hands out rows.
 struct SessionFacts {
   int tokens = 0;            ///< of each row in this call
-  int others = 0;            ///< sessions open beside it
+  int others = 0;            ///< sessions that were open when it was opened
   bool cut = false;          ///< cropped or reset since it was opened
   bool length_read = false;  ///< since it was opened, cropped or reset
 };

@@ -49,9 +49,10 @@ Report SessionEngine::execute(const Step& step) {
     refuse(report, *refusal);
     const auto* append = std::get_if<Append>(&step);
     Session* session = find(name);
-    if (append != nullptr && session != nullptr && refusal->kind == "capacity") write_what_fits(*session, *append, report);
-    for (int r = 0; append != nullptr && session != nullptr && r < session->rows(); ++r)
-      session->cache->note_refused(r, append->tokens.empty() ? 0 : size_of(append->tokens.front()));
+    if (append != nullptr && session != nullptr && refusal->kind == "capacity") {
+      write_what_fits(*session, *append, report);
+      for (int r = 0; r < session->rows(); ++r) session->cache->note_refused(r, size_of(append->tokens[r]));
+    }
   } else if (const auto* open = std::get_if<Open>(&step)) {
     perform(*open, report);
   } else if (const auto* append = std::get_if<Append>(&step)) {
@@ -202,6 +203,7 @@ void SessionEngine::perform(const Open& step, Report&) {
   session.history.resize(rows);
   session.pending.resize(rows);
   session.cache = make_cache(step.rows, step.capacity);
+  session.facts.others = static_cast<int>(sessions_.size()) - 1;
 }
 
 void SessionEngine::perform(const Append& step, Report& report) {
@@ -218,7 +220,6 @@ void SessionEngine::perform(const Append& step, Report& report) {
     if (!step.keep) session.cache->rewind(r, size_of(tail[r]));
   }
   session.facts.tokens = size_of(step.tokens.front());
-  session.facts.others = static_cast<int>(sessions_.size()) - 1;
   for (double& logit : logits.data) logit = seams().returned(static_cast<float>(logit), session.facts);
   report.logits = std::move(logits);
   if (!step.keep) return;

@@ -6,13 +6,13 @@ namespace cachet::backends {
 
 Defect halved_in_company() {
   return {"halved_in_company",
-          "rows are in half precision while another sequence exists (batch-variance, F75): huggingface/transformers#25921",
+          "rows of a sequence that joined others are in half precision (batch-variance, F75): huggingface/transformers#25921",
           "quantised_cache",
           {"sessions_are_isolated"},
           3,
           [](Seams& seams) {
             seams.returned = [](float logit, const SessionFacts& session) {
-              return session.others > 0 && !session.cut ? kernels::to_half(logit) : logit;
+              return session.others > 0 ? kernels::to_half(logit) : logit;
             };
           },
           true};

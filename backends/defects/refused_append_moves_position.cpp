@@ -8,7 +8,7 @@ namespace cachet::backends {
 Defect refused_append_moves_position() {
   return {
       "refused_append_moves_position",
-      "an append that is refused leaves the next token's position where its own would have ended (failed-op-not-atomic, E13): "
+      "an append that does not fit leaves the next token's position where its own would have ended (failed-op-not-atomic, E13): "
       "ggml-org/llama.cpp#12695",
       "quantised_cache",
       {"refusals_are_atomic"},
