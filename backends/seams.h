@@ -87,6 +87,7 @@ struct Seams {
   std::function<std::optional<Token>(Token, int vocab)> embedding_row = [](Token id, int vocab) {
     return id >= 0 && id < vocab ? std::optional<Token>(id) : std::nullopt;
   };
+  std::function<bool(const Loop&, bool one_shot)> offers = [](const Loop& loop, bool) { return loop.extras.empty(); };
   bool append_takes_pending_before_checks = false;  ///< of the tokens and of the room
   bool append_writes_what_fits = false;             ///< when it is over: before it refuses
 

@@ -118,9 +118,10 @@ std::optional<Refusal> SessionEngine::check_tokens(const Rows& tokens, int rows)
   return std::nullopt;
 }
 
-std::optional<Refusal> SessionEngine::check_loop(const Loop& loop) const {
+std::optional<Refusal> SessionEngine::check_loop(const Loop& loop, bool one_shot) const {
   if (loop.new_tokens < 1 || loop.min_new < 0) return invalid("new must be at least 1 and min_new at least 0");
-  if (!loop.extras.empty()) return unsupported(fmt::format("{} is not offered here", loop.extras.begin()->first));
+  if (!seams().offers(loop, one_shot))
+    return unsupported(fmt::format("{} is not offered here", loop.extras.empty() ? "stop" : loop.extras.begin()->first));
   return std::nullopt;
 }
 
@@ -157,7 +158,7 @@ std::optional<Refusal> SessionEngine::check_step(const Append& step) {
 
 std::optional<Refusal> SessionEngine::check_step(const Generate& step) {
   Session& session = *find(step.session);
-  if (auto refusal = check_loop(step.loop)) return refusal;
+  if (auto refusal = check_loop(step.loop, false)) return refusal;
   if (step.tokens) {
     if (auto refusal = check_tokens(*step.tokens, session.rows())) return refusal;
   } else if (std::any_of(session.history.begin(), session.history.end(), [](const Tokens& row) { return row.empty(); })) {
@@ -167,7 +168,7 @@ std::optional<Refusal> SessionEngine::check_step(const Generate& step) {
 }
 
 std::optional<Refusal> SessionEngine::check_step(const Complete& step) {
-  if (auto refusal = check_loop(step.loop)) return refusal;
+  if (auto refusal = check_loop(step.loop, true)) return refusal;
   const int rows = static_cast<int>(step.tokens.size());
   if (rows == 0) return invalid("no rows of tokens; expected at least one");
   if (rows > kMaxRows) return Refusal{"capacity", fmt::format("{} rows; at most {}", rows, kMaxRows)};

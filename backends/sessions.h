@@ -83,7 +83,7 @@ class SessionEngine : public Engine {
  private:
   std::optional<Refusal> check(const Step& step);
   std::optional<Refusal> check_tokens(const Rows& tokens, int rows) const;
-  std::optional<Refusal> check_loop(const Loop& loop) const;
+  std::optional<Refusal> check_loop(const Loop& loop, bool one_shot) const;
   std::optional<Refusal> check_room(Session& session, const Rows& tokens, int new_tokens);
   std::optional<Refusal> check_step(const Open& step);
   std::optional<Refusal> check_step(const Append& step);

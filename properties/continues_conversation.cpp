@@ -82,7 +82,8 @@ Property continues_conversation() {
       "exactly "
       "once.";
   law.needs = {{"append"}, {"generate"}};
-  law.aim.favour = {{"generate", 20}, {"append", 15}, {"complete", -1000}, {"open", -10}, {"close", -1000}, {"reset", -4}};
+  law.aim.favour = {{"generate", 20}, {"append", 40}, {"complete", -1000}, {"open", -10},
+                    {"close", -1000}, {"reset", -4},  {"poison", -10},     {"length", -10}};
   law.aim.must = {"generate"};
   law.aim.vary = [](const std::vector<Step>&, const ModelSpec&, Draw& draw) { return choices(draw, 1, 2); };
   law.judge = judge;

@@ -9,7 +9,8 @@ Defect epsilon_1e6() {
           "eager",
           {"logits_match_reference"},
           2,
-          [](Seams& seams) { seams.norm_epsilon = 1e-6F; }};
+          [](Seams& seams) { seams.norm_epsilon = 1e-6F; },
+          true};
 }
 
 }  // namespace cachet::backends
