@@ -20,15 +20,17 @@ struct RowFacts {
   int capacity = 0;
   int cropped = 0;  ///< tokens that crops took away since the row was emptied
   int refused = 0;  ///< tokens that found no room since then
-  int calls = 0;    ///< one-shot calls of this run that the row served
+  int calls = 0;    ///< one-shot calls of this run that the cache served
 };
 
 /// What an engine knows of a session when it hands out rows.
 struct SessionFacts {
+  int rows = 0;              ///< of the session
   int tokens = 0;            ///< of each row in this call
   int others = 0;            ///< sessions that were open when it was opened
   bool cut = false;          ///< cropped or reset since it was opened
   bool length_read = false;  ///< since it was opened, cropped or reset
+  bool poisoned = false;     ///< since then
 };
 
 /// One token of a model call, beside what was cached before the call.

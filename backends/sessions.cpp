@@ -73,6 +73,7 @@ Report SessionEngine::execute(const Step& step) {
     find(name)->facts.length_read = true;
   } else if (std::holds_alternative<Poison>(step)) {
     for (int r = 0; r < find(name)->rows(); ++r) find(name)->cache->poison(r);
+    find(name)->facts.poisoned = true;
   }
   if (Session* session = find(name)) {
     tell_lengths(*session->cache, session->rows(), report);
@@ -220,6 +221,7 @@ void SessionEngine::perform(const Append& step, Report& report) {
     logits.data.insert(logits.data.end(), rows[r].end() - static_cast<std::ptrdiff_t>(n) * vocab, rows[r].end());
     if (!step.keep) session.cache->rewind(r, size_of(tail[r]));
   }
+  session.facts.rows = session.rows();
   session.facts.tokens = size_of(step.tokens.front());
   for (double& logit : logits.data) logit = seams().returned(static_cast<float>(logit), session.facts);
   report.logits = std::move(logits);
@@ -272,7 +274,8 @@ void SessionEngine::perform(const Crop& step, Report&) {
     if (asked <= held) session.cache->crop(r, seams().crop_target(asked, held));
     session.history[r].resize(static_cast<std::size_t>(asked));
   }
-  session.facts = {0, 0, true, false};
+  session.facts = SessionFacts{};
+  session.facts.cut = true;
   if (seams().crop_refeeds) refeed(session);
 }
 
@@ -293,7 +296,8 @@ void SessionEngine::refeed(Session& session) {
 void SessionEngine::perform(const Reset& step, Report&) {
   Session& session = *find(step.session);
   session.dead = false;
-  session.facts = {0, 0, true, false};
+  session.facts = SessionFacts{};
+  session.facts.cut = true;
   for (int r = 0; r < session.rows(); ++r) {
     session.cache->reset(r);
     session.history[r].clear();

@@ -148,7 +148,6 @@ class StaticEngine final : public SessionEngine {
     StaticKv& row = retained_->row(r);
     const auto at = static_cast<std::size_t>(r);
     retained_tokens_[at].clear();
-    row.note_call();
     row.cut(seams().reset_retained(keep, retained_prompts_[at], row.facts().length));
     const int length = row.facts().length;
     const Tail tail = seams().tail(prompt, length);
@@ -184,6 +183,7 @@ class StaticEngine final : public SessionEngine {
     for (int r = 0; r < rows; ++r)
       keep = std::min(
           keep, seams().common_prefix(retained_tokens_[static_cast<std::size_t>(r)], step.tokens[static_cast<std::size_t>(r)]));
+    for (int r = 0; r < kMaxRows; ++r) retained_->row(r).note_call();
     Rows tails;
     report.cached.emplace();
     for (int r = 0; r < rows; ++r) {

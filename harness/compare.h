@@ -18,6 +18,8 @@ struct Comparison {
   Pairing pairs;
   std::string relation;  ///< of `bitwise`: rows compare bit for bit where the backend declares it; else within the envelope
   bool lengths = true;   ///< lengths must agree too (values; types are another law's matter)
+  /// The twin has one row of each session and one-shot call: this one, modulo their rows. nullopt: it has all rows.
+  std::optional<int> row = std::nullopt;
 };
 
 /// Statuses, tokens, rows and lengths of paired steps agree: rows within the sum of both envelopes (or `drift`, or bit for

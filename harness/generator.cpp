@@ -213,7 +213,7 @@ class Builder {
   }
 
   int rows() {
-    if (!configuration_.can("batch") || law_.aim.single_row || draw_.chance(70)) return 1;
+    if (!configuration_.can("batch") || law_.aim.single_row || draw_.chance(law_.aim.many_rows ? 5 : 70)) return 1;
     return std::min(limit(configuration_.declarations.max_rows, 3), static_cast<int>(draw_.between(2, 3)));
   }
 

@@ -9,8 +9,7 @@ Defect epsilon_1e6() {
           "eager",
           {"logits_match_reference"},
           2,
-          [](Seams& seams) { seams.norm_epsilon = 1e-6F; },
-          true};
+          [](Seams& seams) { seams.norm_epsilon = 1e-6F; }};
 }
 
 }  // namespace cachet::backends

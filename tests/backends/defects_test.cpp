@@ -94,7 +94,10 @@ const std::vector<Minimal>& minimal_traces() {
       {"crop_leaves_position", "run m\nopen a rows=1 capacity=8\nappend a 3\ncrop a 0\nappend a 1\n", "run 0 step 3 logits"},
       {"decode_kernel_differs", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
       {"first_row_masked", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"half_logits", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
       {"halved_in_company", "run m\nopen a rows=1 capacity=4\nopen b rows=1 capacity=4\nappend b 3\n", "run 0 step 2 logits"},
+      {"kernel_by_row_count", "run m\nopen a rows=2 capacity=4\nappend a 3 | 1\n", "run 0 step 1 logits"},
+      {"kernel_by_unused_slots", "run m\nopen a rows=1 capacity=4\npoison a\nappend a 3\n", "run 0 step 2 logits"},
       {"length_in_steps", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 lengths"},
       {"length_read_flushes", "run m\nopen a rows=1 capacity=4\nlength a\nappend a 3\n", "run 0 step 2 logits"},
       {"placeholder_for_last_token", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=1\nappend a 1\n", "run 0 step 2 logits"},
@@ -172,7 +175,9 @@ TEST(PlantedBugs, EveryFoundingAndTwinLawHasOneThatItMustCatch) {
                           "continues_conversation",
                           "sessions_are_isolated",
                           "observing_changes_nothing",
-                          "capacity_is_invisible"})
+                          "capacity_is_invisible",
+                          "poison_is_unread",
+                          "rows_are_independent"})
     EXPECT_EQ(laws.count(law), 1U) << law;
 }
 

@@ -49,9 +49,10 @@ const std::vector<Step> kWalk = {
 
 TEST(Laws, AnHonestBackendHoldsEveryOne) {
   std::vector<Step> steps = kWalk;
-  steps.insert(steps.end(), {append({9}), append(Tokens(11, 1)), append({1})});
+  steps.insert(steps.end(), {append({9}), append(Tokens(11, 1)), Poison{"a"}, append({1}), Complete{{{1}, {2}}, {}, Loop{}}});
   for (const Property& law : properties::properties()) {
     FakeLab lab(steps);
+    lab.declare().capabilities.insert("poison");
     const Verdict verdict = judged(law.name, lab, steps);
     EXPECT_FALSE(is_failure(verdict)) << law.name << ": " << kind_of(verdict);
     EXPECT_STRNE(verdict_name(verdict), "vacuous") << law.name;
@@ -363,6 +364,46 @@ TEST(CapacityIsInvisible, ChangesCapacitiesAndBudgetsWithinWhatIsNeeded) {
   EXPECT_EQ(kind_of(judged(law, reached, steps, {1, 0, 1})), "tokens");
   EXPECT_EQ(kind_of(judged(law, beyond, steps, {1, 0, 1})), "pass") << "a token that only one of them reaches";
   EXPECT_EQ(outcome(law, {open(1, 16), append(Tokens(16, 1))}), "vacuous") << "all of the context is needed";
+}
+
+TEST(PoisonIsUnread, DropsThePoisonFromTheTwin) {
+  const char* law = "poison_is_unread";
+  const std::vector<Step> steps = {open(), append({3, 1}), Poison{"a"}, append({2})};
+  const auto can = [](FakeLab& l) { l.declare().capabilities.insert("poison"); };
+  FakeLab lab(steps);
+  can(lab);
+  EXPECT_EQ(kind_of(judged(law, lab, steps)), "pass");
+  EXPECT_EQ(lab.asked.at(0), (std::vector<Step>{open(), append({3, 1}), append({2})}));
+  EXPECT_EQ(outcome(law, steps, at(3, [](Report& r) { r.logits->data[0] += 1; }), can), "logits");
+  EXPECT_EQ(outcome(law, steps, at(3, [](Report& r) { r.logits->data[0] = NAN; }), can), "logits");
+  EXPECT_EQ(outcome(law, {open(), append({3, 1}), Poison{"a"}}, {}, can), "vacuous") << "nothing was done after it";
+  EXPECT_EQ(outcome(law, {open(), append({3, 1})}, {}, can), "vacuous");
+}
+
+TEST(RowsAreIndependent, ComparesOneRowWithTheRowAlone) {
+  const char* law = "rows_are_independent";
+  const std::vector<Step> steps = {open(2), Append{"a", {{3, 1}, {2, 2}}, {}, Want::kAll, true}, generate(2),
+                                   Append{"a", {{1}, {0}}, {}, Want::kLast, true}, Complete{{{1}, {2}}, {}, Loop{1, {}, 0, {}}}};
+  FakeLab lab(steps);
+  EXPECT_EQ(kind_of(judged(law, lab, steps, {1})), "pass");
+  EXPECT_EQ(lab.asked.at(0),
+            (std::vector<Step>{open(1), append({2, 2}, Want::kAll), generate(2), append({0}), complete({2}, 1)}));
+  const auto second = [&](Spoil spoil, const std::function<void(FakeLab&)>& prepare = {}) {
+    FakeLab spoiled(steps, std::move(spoil));
+    if (prepare) prepare(spoiled);
+    return kind_of(judged(law, spoiled, steps, {1}));
+  };
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[8] += 1; })), "logits");
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[0] += 1; })), "pass") << "the other row's";
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[8] += 1e-9; })), "pass");
+  const auto bits = [](FakeLab& l) { l.declare().declarations.bitwise = {"batch"}; };
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[8] += 1e-9; }), bits), "logits");
+  EXPECT_EQ(second(at(2, [](Report& r) { (*r.tokens)[1][0] = ((*r.tokens)[1][0] + 1) % 4; })), "tokens");
+  EXPECT_EQ(second(at(4, [](Report& r) { (*r.tokens)[1][0] = ((*r.tokens)[1][0] + 1) % 4; })), "tokens");
+  EXPECT_EQ(second(at(4, [](Report& r) { (*r.stopped)[1] = "stop"; })), "stop_reason");
+  EXPECT_EQ(second(at(1, [](Report& r) { r.lengths = LengthReport{true, {IntegerValue{2}, IntegerValue{3}}}; })), "length_value");
+  EXPECT_EQ(second(at(1, [](Report& r) { r.status = Status::kFailed; })), "status");
+  EXPECT_EQ(outcome(law, kWalk), "vacuous") << "one row";
 }
 
 /// Any damage to any report: laws may say what they like, but they must say it.
