@@ -104,7 +104,7 @@ std::optional<Failure> Decoder::feed(KvRow& row, const Tokens& tokens, std::vect
   std::vector<Fed> fed;
   std::vector<float> x(static_cast<std::size_t>(n) * width);  // (tokens, width)
   for (int i = 0; i < n; ++i) {
-    fed.push_back({row.past(0), i, n, row.facts()});
+    fed.push_back({row.past(0), i, n, row.facts(), spec_.context});
     const int position = seams_.position_id(fed.back());
     if (position < 0 || position >= spec_.context)
       return Failure{"IndexError", fmt::format("position {} is outside the {} of the model", position, spec_.context)};

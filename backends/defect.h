@@ -15,6 +15,7 @@ struct Defect {
   std::vector<std::string> laws;  ///< each must catch it
   int known_steps = 0;            ///< of the longest minimal trace over those laws
   void (*plant)(Seams&) = nullptr;
+  bool canary = false;  ///< of its only law: all other laws hold
 };
 
 /// Every planted bug; generated from DEFECT_ENTRIES of backends/CMakeLists.txt.

@@ -99,4 +99,11 @@ float to_half(float x) {
   return std::ldexp(std::nearbyint(std::ldexp(x, -quantum)), quantum);
 }
 
+float to_significand(float x, int bits) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(x, bits - exponent)), exponent - bits);
+}
+
 }  // namespace cachet::kernels

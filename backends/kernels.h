@@ -37,4 +37,7 @@ void attend(const float* query, const Attended& attended, int head, Softmax soft
 /// The nearest number that float16 holds, ties to even.
 float to_half(float x);
 
+/// The nearest number with a significand of `bits` bits, ties to even.
+float to_significand(float x, int bits);
+
 }  // namespace cachet::kernels

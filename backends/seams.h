@@ -18,6 +18,19 @@ struct RowFacts {
   int write_index = 0;  ///< one past the slot that was written last
   int high_water = 0;   ///< one past the highest slot written since the row was emptied
   int capacity = 0;
+  int cropped = 0;  ///< tokens that crops took away since the row was emptied
+  int refused = 0;  ///< tokens that found no room since then
+  int calls = 0;    ///< one-shot calls of this run that the cache served
+};
+
+/// What an engine knows of a session when it hands out rows.
+struct SessionFacts {
+  int rows = 0;              ///< of the session
+  int tokens = 0;            ///< of each row in this call
+  int others = 0;            ///< sessions that were open when it was opened
+  bool cut = false;          ///< cropped or reset since it was opened
+  bool length_read = false;  ///< since it was opened, cropped or reset
+  bool poisoned = false;     ///< since then
 };
 
 /// One token of a model call, beside what was cached before the call.
@@ -26,6 +39,7 @@ struct Fed {
   int index = 0;  ///< of the token in the call
   int count = 0;  ///< tokens in the call
   RowFacts row;
+  int context = 0;  ///< positions that the model has
 };
 
 /// The part of a prompt that is fed: prompt[begin:], written from `position` on.
@@ -75,11 +89,14 @@ struct Seams {
   std::function<std::optional<Token>(Token, int vocab)> embedding_row = [](Token id, int vocab) {
     return id >= 0 && id < vocab ? std::optional<Token>(id) : std::nullopt;
   };
+  std::function<bool(const Loop&, bool one_shot)> offers = [](const Loop& loop, bool) { return loop.extras.empty(); };
   bool append_takes_pending_before_checks = false;  ///< of the tokens and of the room
   bool append_writes_what_fits = false;             ///< when it is over: before it refuses
 
-  // Lengths as they are told.
+  // Lengths and rows as they are told.
   std::function<Value(const RowFacts&)> told_length = [](const RowFacts& row) { return IntegerValue{row.length}; };
+
+  std::function<float(float logit, const SessionFacts&)> returned = [](float logit, const SessionFacts&) { return logit; };
 
   // Emptying, cropping, pending tokens.
   std::function<int(int asked, int length)> crop_target = [](int asked, int) { return asked; };
@@ -87,14 +104,19 @@ struct Seams {
   std::function<void(GrowingRow&)> reset_grown = [](GrowingRow& row) { row.truncate(0); };
   bool reset_drops_pending = true;
   bool crop_drops_pending = true;
+  bool crop_refeeds = false;  ///< what is kept is computed anew; correct too
   bool append_feeds_pending = true;
 
   // The generation loop.
   std::function<bool(int emitted, int min_new)> suppresses_stop = [](int emitted, int min_new) { return emitted < min_new; };
+  std::function<bool(const Tokens& emitted, const Tokens& stop)> ended = [](const Tokens& emitted, const Tokens& stop) {
+    return std::find(stop.begin(), stop.end(), emitted.back()) != stop.end();
+  };
   std::function<Tokens(const Loop&, Tokens& of_last_call)> stop_ids = [](const Loop& loop, Tokens&) {
     return loop.stop.value_or(Tokens{});
   };
   bool loop_feeds_last_token = true;  ///< only where the last token is cached: feed it, not just count it
+  std::function<Token(Token, bool last)> loop_feeds = [](Token token, bool) { return token; };
 
   // What is retained between calls and runs.
   std::function<int(const Tokens& retained, const Tokens& prompt)> common_prefix = [](const Tokens& retained,

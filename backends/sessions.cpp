@@ -49,7 +49,10 @@ Report SessionEngine::execute(const Step& step) {
     refuse(report, *refusal);
     const auto* append = std::get_if<Append>(&step);
     Session* session = find(name);
-    if (append != nullptr && session != nullptr && refusal->kind == "capacity") write_what_fits(*session, *append, report);
+    if (append != nullptr && session != nullptr && refusal->kind == "capacity") {
+      write_what_fits(*session, *append, report);
+      for (int r = 0; r < session->rows(); ++r) session->cache->note_refused(r, size_of(append->tokens[r]));
+    }
   } else if (const auto* open = std::get_if<Open>(&step)) {
     perform(*open, report);
   } else if (const auto* append = std::get_if<Append>(&step)) {
@@ -66,8 +69,11 @@ Report SessionEngine::execute(const Step& step) {
   } else if (std::holds_alternative<Close>(step)) {
     close(*find(name)->cache);
     sessions_.erase(name);
+  } else if (std::holds_alternative<Length>(step)) {
+    find(name)->facts.length_read = true;
   } else if (std::holds_alternative<Poison>(step)) {
     for (int r = 0; r < find(name)->rows(); ++r) find(name)->cache->poison(r);
+    find(name)->facts.poisoned = true;
   }
   if (Session* session = find(name)) {
     tell_lengths(*session->cache, session->rows(), report);
@@ -113,9 +119,10 @@ std::optional<Refusal> SessionEngine::check_tokens(const Rows& tokens, int rows)
   return std::nullopt;
 }
 
-std::optional<Refusal> SessionEngine::check_loop(const Loop& loop) const {
+std::optional<Refusal> SessionEngine::check_loop(const Loop& loop, bool one_shot) const {
   if (loop.new_tokens < 1 || loop.min_new < 0) return invalid("new must be at least 1 and min_new at least 0");
-  if (!loop.extras.empty()) return unsupported(fmt::format("{} is not offered here", loop.extras.begin()->first));
+  if (!seams().offers(loop, one_shot))
+    return unsupported(fmt::format("{} is not offered here", loop.extras.empty() ? "stop" : loop.extras.begin()->first));
   return std::nullopt;
 }
 
@@ -152,7 +159,7 @@ std::optional<Refusal> SessionEngine::check_step(const Append& step) {
 
 std::optional<Refusal> SessionEngine::check_step(const Generate& step) {
   Session& session = *find(step.session);
-  if (auto refusal = check_loop(step.loop)) return refusal;
+  if (auto refusal = check_loop(step.loop, false)) return refusal;
   if (step.tokens) {
     if (auto refusal = check_tokens(*step.tokens, session.rows())) return refusal;
   } else if (std::any_of(session.history.begin(), session.history.end(), [](const Tokens& row) { return row.empty(); })) {
@@ -162,7 +169,7 @@ std::optional<Refusal> SessionEngine::check_step(const Generate& step) {
 }
 
 std::optional<Refusal> SessionEngine::check_step(const Complete& step) {
-  if (auto refusal = check_loop(step.loop)) return refusal;
+  if (auto refusal = check_loop(step.loop, true)) return refusal;
   const int rows = static_cast<int>(step.tokens.size());
   if (rows == 0) return invalid("no rows of tokens; expected at least one");
   if (rows > kMaxRows) return Refusal{"capacity", fmt::format("{} rows; at most {}", rows, kMaxRows)};
@@ -198,6 +205,7 @@ void SessionEngine::perform(const Open& step, Report&) {
   session.history.resize(rows);
   session.pending.resize(rows);
   session.cache = make_cache(step.rows, step.capacity);
+  session.facts.others = static_cast<int>(sessions_.size()) - 1;
 }
 
 void SessionEngine::perform(const Append& step, Report& report) {
@@ -213,6 +221,9 @@ void SessionEngine::perform(const Append& step, Report& report) {
     logits.data.insert(logits.data.end(), rows[r].end() - static_cast<std::ptrdiff_t>(n) * vocab, rows[r].end());
     if (!step.keep) session.cache->rewind(r, size_of(tail[r]));
   }
+  session.facts.rows = session.rows();
+  session.facts.tokens = size_of(step.tokens.front());
+  for (double& logit : logits.data) logit = seams().returned(static_cast<float>(logit), session.facts);
   report.logits = std::move(logits);
   if (!step.keep) return;
   append_to(session.history, step.tokens);
@@ -263,11 +274,30 @@ void SessionEngine::perform(const Crop& step, Report&) {
     if (asked <= held) session.cache->crop(r, seams().crop_target(asked, held));
     session.history[r].resize(static_cast<std::size_t>(asked));
   }
+  session.facts = SessionFacts{};
+  session.facts.cut = true;
+  if (seams().crop_refeeds) refeed(session);
+}
+
+void SessionEngine::refeed(Session& session) {
+  const int n = session.cache->row(0).facts().length;  // rows are never ragged
+  if (n == 0) return;
+  Rows kept = session.history;
+  for (int r = 0; r < session.rows(); ++r) {
+    kept[r].resize(static_cast<std::size_t>(n));
+    session.cache->rewind(r, n);
+  }
+  Report unseen;
+  unseen.calls.emplace();
+  std::vector<std::vector<float>> logits;
+  feed(*session.cache, kept, logits, unseen);
 }
 
 void SessionEngine::perform(const Reset& step, Report&) {
   Session& session = *find(step.session);
   session.dead = false;
+  session.facts = SessionFacts{};
+  session.facts.cut = true;
   for (int r = 0; r < session.rows(); ++r) {
     session.cache->reset(r);
     session.history[r].clear();
@@ -312,26 +342,27 @@ bool SessionEngine::continue_rows(Cache& cache, const Loop& loop, std::vector<st
   std::vector<std::string> reasons(rows);
   for (bool going = true; going;) {
     going = false;
-    Rows next(rows);
+    Rows next(rows), told(rows);
     bool feeds = false;
     for (std::size_t r = 0; r < rows; ++r) {
       if (!reasons[r].empty()) continue;
       const int count = size_of(emitted[r]);
       const Token token = pick(logits[r], loop, stop, count);
       emitted[r].push_back(token);
-      if (count >= loop.min_new && contains(stop, token))
+      if (count >= loop.min_new && seams().ended(emitted[r], stop))
         reasons[r] = "stop";
       else if (count + 1 >= loop.new_tokens)
         reasons[r] = "length";
       else
         going = true;
       if (reasons[r].empty() || (last_token_cached() && seams().loop_feeds_last_token))
-        next[r] = {token};
+        next[r] = {seams().loop_feeds(token, !reasons[r].empty())}, told[r] = {token};
       else if (last_token_cached())
         cache.advance(static_cast<int>(r), 1);
       feeds = feeds || !next[r].empty();
     }
     if (feeds && !feed(cache, next, logits, report)) return false;
+    if (feeds) report.calls->back().tokens = told;
   }
   report.tokens = std::move(emitted);
   report.stopped = std::move(reasons);

@@ -26,7 +26,8 @@ class Cache {
   virtual void rewind(int r, int n) = 0;   ///< the last n tokens are about to be fed again
   virtual void crop(int r, int length) = 0;
   virtual void reset(int r) = 0;
-  virtual void poison(int r) = 0;  ///< every slot that no token owns becomes NaN
+  virtual void note_refused(int, int) {}  ///< row r was refused n tokens
+  virtual void poison(int r) = 0;         ///< every slot that no token owns becomes NaN
 };
 
 struct Session {
@@ -35,6 +36,7 @@ struct Session {
   Rows pending;  ///< (rows) at most one token each: emitted, not yet fed
   std::unique_ptr<Cache> cache;
   bool dead = false;  ///< a model call failed half-way
+  SessionFacts facts;
 
   int rows() const { return static_cast<int>(history.size()); }
 };
@@ -81,7 +83,7 @@ class SessionEngine : public Engine {
  private:
   std::optional<Refusal> check(const Step& step);
   std::optional<Refusal> check_tokens(const Rows& tokens, int rows) const;
-  std::optional<Refusal> check_loop(const Loop& loop) const;
+  std::optional<Refusal> check_loop(const Loop& loop, bool one_shot) const;
   std::optional<Refusal> check_room(Session& session, const Rows& tokens, int new_tokens);
   std::optional<Refusal> check_step(const Open& step);
   std::optional<Refusal> check_step(const Append& step);
@@ -94,6 +96,7 @@ class SessionEngine : public Engine {
   void perform(const Crop& step, Report& report);
   void perform(const Reset& step, Report& report);
   void write_what_fits(Session& session, const Append& step, Report& report);
+  void refeed(Session& session);
   Session* find(const std::string& name);
   Token pick(const std::vector<float>& logits, const Loop& loop, const Tokens& stop, int emitted) const;
 

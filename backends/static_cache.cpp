@@ -36,7 +36,14 @@ class StaticKv final : public KvRow {
 
   void set_length(int n) { facts_.length = n; }
   void cut(int n) { facts_.length = facts_.write_index = n; }
-  void empty() { facts_.length = facts_.write_index = facts_.high_water = 0; }
+  void crop(int n) {
+    facts_.cropped += facts_.length - n;
+    cut(n);
+  }
+  void empty() { facts_ = RowFacts{0, 0, 0, facts_.capacity}; }
+  void note_refused(int n) { facts_.refused += n; }
+  void note_call() { ++facts_.calls; }
+  void forget_calls() { facts_.calls = 0; }
   void poison(int layers) {
     for (int l = 0; l < layers; ++l) {
       const std::size_t begin = at(l, facts_.length), end = at(l, facts_.capacity - 1) + static_cast<std::size_t>(width_);
@@ -65,8 +72,9 @@ class StaticCache final : public Cache {
   int layer_length(int, int r) const override { return rows_[static_cast<std::size_t>(r)].facts().length; }
   void advance(int r, int n) override { row(r).set_length(row(r).facts().length + n); }
   void rewind(int r, int n) override { row(r).set_length(row(r).facts().length - n); }
-  void crop(int r, int length) override { row(r).cut(length); }
+  void crop(int r, int length) override { row(r).crop(length); }
   void reset(int r) override { row(r).empty(); }
+  void note_refused(int r, int n) override { row(r).note_refused(n); }
   void poison(int r) override { row(r).poison(layers_); }
 
   const StoragePtr& storage() const { return storage_; }
@@ -118,6 +126,7 @@ class StaticEngine final : public SessionEngine {
 
   void end_run() override {
     SessionEngine::end_run();
+    for (int r = 0; retained_ && r < kMaxRows; ++r) retained_->row(r).forget_calls();
     pool_.end_run(retained_ && seams().end_run_spares_retained ? retained_->storage() : nullptr);
   }
 
@@ -174,6 +183,7 @@ class StaticEngine final : public SessionEngine {
     for (int r = 0; r < rows; ++r)
       keep = std::min(
           keep, seams().common_prefix(retained_tokens_[static_cast<std::size_t>(r)], step.tokens[static_cast<std::size_t>(r)]));
+    for (int r = 0; r < kMaxRows; ++r) retained_->row(r).note_call();
     Rows tails;
     report.cached.emplace();
     for (int r = 0; r < rows; ++r) {

@@ -56,6 +56,11 @@ bool same_work(const Report& a, const Report& b, bool complete) {
                     [](const ModelCall& x, const ModelCall& y) { return x.tokens == y.tokens && x.shape == y.shape; });
 }
 
+bool same_but_budget(Loop a, const Loop& b) {
+  a.new_tokens = b.new_tokens;
+  return a == b;
+}
+
 /// Walks the pairs of one comparison.
 class Comparer {
  public:
@@ -110,38 +115,62 @@ class Comparer {
     return here.verdict("nothing observed in both runs");
   }
 
-  bool bitwise(const StepView& a, const StepView& b) const {
+  /// The twin's row that a main step's row of `rows` corresponds to, -1 when none does.
+  int row_in_twin(int r, int rows) const {
+    if (!comparison_.row) return r;
+    return r == *comparison_.row % std::max(rows, 1) ? 0 : -1;
+  }
+
+  /// A row alone may have reused another part of its prompt than beside others.
+  static bool reused_alike(const StepView& a, const StepView& b, int r, int s) {
+    const auto &x = a.report->cached, &y = b.report->cached;
+    if (x.has_value() != y.has_value()) return false;
+    if (!x) return !std::holds_alternative<Complete>(*a.step);
+    const auto i = static_cast<std::size_t>(r), j = static_cast<std::size_t>(s);
+    return i < x->size() && j < y->size() && (*x)[i] == (*y)[j];
+  }
+
+  bool bitwise(const StepView& a, const StepView& b, int r, int s) const {
     if (!lab_.bitwise(comparison_.relation)) return false;
+    if (comparison_.relation == "batch") return reused_alike(a, b, r, s);
     return comparison_.relation != "repeat" || same_work(*a.report, *b.report, std::holds_alternative<Complete>(*a.step));
   }
 
   Verdict tokens(const StepView& a, const StepView& b, const Loop& loop) {
     const Loop* other = loop_of(*b.step);
     const int rows = loop_rows(a);
-    if (!a.report->tokens || !b.report->tokens || other == nullptr || *other != loop || loop_rows(b) != rows)
+    const int theirs_expected = comparison_.row ? 1 : rows;
+    if (!a.report->tokens || !b.report->tokens || other == nullptr || !same_but_budget(*other, loop) ||
+        loop_rows(b) != theirs_expected)
       return Vacuous{"tokens not observed"};
     const Rows& mine = *a.report->tokens;
     const Rows& theirs = *b.report->tokens;
-    if (mine.size() != theirs.size())
+    if (!comparison_.row && mine.size() != theirs.size())
       return fail(a, "token_count", fmt::format("{} rows as in the other run", theirs.size()),
                   fmt::format("{} rows", mine.size()), "");
     Gathered here;
-    for (int r = 0; r < std::min(rows, static_cast<int>(mine.size())); ++r)
-      if (here.add(token_row(a, b, r))) break;
+    for (int r = 0; r < std::min(rows, static_cast<int>(mine.size())); ++r) {
+      const int s = row_in_twin(r, rows);
+      if (s >= 0 && s < static_cast<int>(theirs.size()) && here.add(token_row(a, b, r, s))) break;
+    }
     return here.verdict("no rows");
   }
 
-  Verdict token_row(const StepView& a, const StepView& b, int r) {
-    const Tokens& mine = (*a.report->tokens)[static_cast<std::size_t>(r)];
-    const Tokens& theirs = (*b.report->tokens)[static_cast<std::size_t>(r)];
+  Verdict token_row(const StepView& a, const StepView& b, int r, int s) {
+    Tokens mine = (*a.report->tokens)[static_cast<std::size_t>(r)];
+    Tokens theirs = (*b.report->tokens)[static_cast<std::size_t>(s)];
     const Loop& loop = *loop_of(*a.step);
+    const int budget = std::min(loop.new_tokens, loop_of(*b.step)->new_tokens);  // both reach as many tokens
+    const bool same_budget = loop.new_tokens == loop_of(*b.step)->new_tokens;
+    for (Tokens* row : {&mine, &theirs})
+      if (!same_budget && static_cast<int>(row->size()) > budget) row->resize(static_cast<std::size_t>(budget));
     Tokens history = base_history(a, r);
-    if (history != base_history(b, r)) return Vacuous{"another history"};
+    if (history != base_history(b, s)) return Vacuous{"another history"};
     if (!loop.extras.empty()) return Vacuous{"not greedy"};
     const auto [at, other] = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end());
     const std::string where = fmt::format("row {}, new token {}, relation {}", r, at - mine.begin(), comparison_.relation);
-    if (at == mine.end() && other == theirs.end()) return reasons(a, b, r);
-    const bool exact = bitwise(a, b);
+    if (at == mine.end() && other == theirs.end()) return same_budget ? reasons(a, b, r, s) : Verdict(Pass{});
+    const bool exact = bitwise(a, b, r, s);
     const bool comparable = exact || lab_.has_reference() || lab_.configuration().declarations.drift.has_value();
     if (!comparable) return Vacuous{"neither reference nor drift nor bits are declared"};
     if (at == mine.end() || other == theirs.end())
@@ -162,12 +191,12 @@ class Comparer {
     return Tie{fmt::format("{} at step {}: {}", op_name(*a.step), a.index, where)};
   }
 
-  Verdict reasons(const StepView& a, const StepView& b, int r) {
+  Verdict reasons(const StepView& a, const StepView& b, int r, int s) {
     const auto& x = a.report->stopped;
     const auto& y = b.report->stopped;
-    const auto i = static_cast<std::size_t>(r);
-    if (x && y && i < x->size() && i < y->size() && (*x)[i] != (*y)[i])
-      return fail(a, "stop_reason", (*y)[i] + " in the other run", (*x)[i], fmt::format("row {}", r));
+    const auto i = static_cast<std::size_t>(r), j = static_cast<std::size_t>(s);
+    if (x && y && i < x->size() && j < y->size() && (*x)[i] != (*y)[j])
+      return fail(a, "stop_reason", (*y)[j] + " in the other run", (*x)[i], fmt::format("row {}", r));
     return Pass{};
   }
 
@@ -182,7 +211,9 @@ class Comparer {
     const std::vector<AskedRow> theirs = asked_rows(b);
     for (const AskedRow& mine : asked_rows(a))
       for (const AskedRow& other : theirs)
-        if (mine.row == other.row && mine.history == other.history && here.add(cell(a, mine, b, other))) return here.verdict("");
+        if (row_in_twin(mine.row, a.before->rows()) == other.row && mine.history == other.history &&
+            here.add(cell(a, mine, b, other)))
+          return here.verdict("");
     return here.verdict("no rows over one history");
   }
 
@@ -192,7 +223,7 @@ class Comparer {
     const std::string where = fmt::format("row {}, after {}, relation {}", x.row, show(x.history), comparison_.relation);
     if (mine.size() != theirs.size())
       return fail(a, "logits_shape", fmt::format("{} logits", theirs.size()), fmt::format("{} logits", mine.size()), where);
-    const bool exact = bitwise(a, b);
+    const bool exact = bitwise(a, b, x.row, y.row);
     const OracleRow* row = exact ? nullptr : reference_row(lab_, x.history);
     const std::optional<double> drift = lab_.configuration().declarations.drift;
     if (!exact && row == nullptr && !drift) return Vacuous{"neither reference nor drift nor bits are declared"};
@@ -211,18 +242,24 @@ class Comparer {
     if (!a.report->lengths || !b.report->lengths || !a.after || !b.after || std::holds_alternative<Complete>(*a.step))
       return Vacuous{"lengths not observed"};
     const ShadowSession &x = *a.after, &y = *b.after;
-    if (x.history != y.history || x.pending != y.pending || x.pending_known != y.pending_known || x.moved || y.moved)
-      return Vacuous{"another history"};
+    const bool whole = comparison_.row || (x.history == y.history && x.pending == y.pending);
+    if (!whole || x.pending_known != y.pending_known || x.moved || y.moved) return Vacuous{"another history"};
+    const bool even =
+        std::all_of(x.history.begin(), x.history.end(), [&](const Tokens& h) { return h.size() == x.history[0].size(); });
+    if (comparison_.row && !a.report->lengths->per_row && !even) return Vacuous{"one length for uneven rows"};
     bool any = false;
     for (int r = 0; r < x.rows(); ++r) {
-      const auto mine = length_of_row(*a.report->lengths, r, x.rows()), theirs = length_of_row(*b.report->lengths, r, y.rows());
+      const int s = row_in_twin(r, x.rows());
+      const auto i = static_cast<std::size_t>(r), j = static_cast<std::size_t>(s);
+      if (s < 0 || s >= y.rows() || x.history[i] != y.history[j] || x.pending[i] != y.pending[j]) continue;
+      const auto mine = length_of_row(*a.report->lengths, r, x.rows()), theirs = length_of_row(*b.report->lengths, s, y.rows());
       if (!mine || !theirs) continue;
       any = true;
       if (*mine != *theirs)
         return fail(a, "length_value", fmt::format("{} in the other run", *theirs), fmt::format("{}", *mine),
                     fmt::format("row {}", r));
     }
-    return any ? Verdict(Pass{}) : Vacuous{"lengths are no numbers"};
+    return any ? Verdict(Pass{}) : Vacuous{"no lengths over one history, or none that are numbers"};
   }
 
   Lab& lab_;
@@ -316,10 +353,53 @@ std::optional<Verdict> judge_against_reference(Lab& lab, const StepView& view, c
 
 namespace {
 
+/// Where and why a row of a loop ended, by its own tokens. nullopt when nothing is wrong.
+std::optional<Verdict> judge_ending_row(Lab& lab, const StepView& view, int r) {
+  const Loop& loop = *loop_of(*view.step);
+  const Declarations& d = lab.configuration().declarations;
+  const Tokens& tokens = (*view.report->tokens)[static_cast<std::size_t>(r)];
+  const Tokens base = base_history(view, r);
+  const std::string asked = fmt::format("row {}, after {}", r, show(base));
+  const int count = static_cast<int>(tokens.size());
+  int n = 0;
+  bool stopped = false;
+  for (; n < count && !stopped; ++n) stopped = is_stop(loop, tokens[static_cast<std::size_t>(n)], n);
+  const bool padded = d.pads_after_stop &&
+                      (!d.pad_token || std::all_of(tokens.begin() + n, tokens.end(), [&](Token t) { return t == *d.pad_token; }));
+  if (n < count && !padded)
+    return fail_at(view, "token_count", fmt::format("nothing after the stop token, the {}. new one", n), show(tokens), asked);
+  Fit room{loop.new_tokens, loop.new_tokens};
+  if (d.overflow == "stop") {
+    const auto* complete = std::get_if<Complete>(view.step);
+    const std::optional<int> slots = complete == nullptr  ? std::optional<int>(view.before->capacity)
+                                     : complete->capacity ? complete->capacity
+                                                          : d.max_capacity;
+    const int filled = static_cast<int>(base.size());
+    if (slots) room = fit(filled, *slots, complete == nullptr ? d.last_token_cached : std::nullopt);
+  }
+  const int least = std::min(room.least, loop.new_tokens), most = std::min(room.most, loop.new_tokens);
+  if ((n < least && !stopped) || n > most)
+    return fail_at(view, "token_count",
+                   least == most ? fmt::format("{} new tokens", most) : fmt::format("{} to {} new tokens", least, most),
+                   show(tokens), asked);
+  if (view.report->stopped && r < static_cast<int>(view.report->stopped->size())) {
+    const std::string& reason = (*view.report->stopped)[static_cast<std::size_t>(r)];
+    const bool full = d.overflow == "stop" && n >= least;
+    const bool fits = (reason == "stop" && stopped) || (reason == "length" && n == loop.new_tokens) ||
+                      (reason == "capacity" && full && !stopped);
+    if (!fits)
+      return fail_at(view, "stop_reason",
+                     stopped               ? "stop"
+                     : n < loop.new_tokens ? "capacity"
+                                           : "length",
+                     reason, asked + ", new " + show(tokens));
+  }
+  return std::nullopt;
+}
+
 /// One row of a loop: each token against the reference after the backend's own earlier ones, then where and why it ended.
 Verdict judge_token_row(Lab& lab, const StepView& view, int r) {
   const Loop& loop = *loop_of(*view.step);
-  const Declarations& d = lab.configuration().declarations;
   const Tokens& tokens = (*view.report->tokens)[static_cast<std::size_t>(r)];
   Tokens history = base_history(view, r);
   const std::string asked = fmt::format("row {}, after {}", r, show(history));
@@ -348,54 +428,45 @@ Verdict judge_token_row(Lab& lab, const StepView& view, int r) {
     history.push_back(token);
   }
   if (n < count && !stopped) return tie.value_or(judged ? Verdict(Pass{}) : Vacuous{"outside the model's context"});
-  const bool padded = d.pads_after_stop &&
-                      (!d.pad_token || std::all_of(tokens.begin() + n, tokens.end(), [&](Token t) { return t == *d.pad_token; }));
-  if (n < count && !padded)
-    return fail_at(view, "token_count", fmt::format("nothing after the stop token, the {}. new one", n), show(tokens), asked);
-  Fit room{loop.new_tokens, loop.new_tokens};
-  if (d.overflow == "stop") {
-    const auto* complete = std::get_if<Complete>(view.step);
-    const std::optional<int> slots = complete == nullptr  ? std::optional<int>(view.before->capacity)
-                                     : complete->capacity ? complete->capacity
-                                                          : d.max_capacity;
-    const int filled = static_cast<int>(history.size()) - n;
-    if (slots) room = fit(filled, *slots, complete == nullptr ? d.last_token_cached : std::nullopt);
-  }
-  const int least = std::min(room.least, loop.new_tokens), most = std::min(room.most, loop.new_tokens);
-  if ((n < least && !stopped) || n > most)
-    return fail_at(view, "token_count",
-                   least == most ? fmt::format("{} new tokens", most) : fmt::format("{} to {} new tokens", least, most),
-                   show(tokens), asked);
-  if (view.report->stopped && r < static_cast<int>(view.report->stopped->size())) {
-    const std::string& reason = (*view.report->stopped)[static_cast<std::size_t>(r)];
-    const bool full = d.overflow == "stop" && n >= least;
-    const bool fits = (reason == "stop" && stopped) || (reason == "length" && n == loop.new_tokens) ||
-                      (reason == "capacity" && full && !stopped);
-    if (!fits)
-      return fail_at(view, "stop_reason",
-                     stopped               ? "stop"
-                     : n < loop.new_tokens ? "capacity"
-                                           : "length",
-                     reason, asked + ", new " + show(tokens));
-  }
+  if (const std::optional<Verdict> failure = judge_ending_row(lab, view, r)) return *failure;
   return tie.value_or(judged ? Verdict(Pass{}) : Vacuous{"no tokens"});
+}
+
+/// Why the tokens of a step are not judged, or what is wrong with their shape; nullopt when its rows can be judged.
+std::optional<Verdict> unfit_tokens(const StepView& view) {
+  const Loop* loop = loop_of(*view.step);
+  if (loop == nullptr || !view.ok() || !view.report->tokens) return Vacuous{"tokens not observed"};
+  if (!loop->extras.empty()) return Vacuous{"not greedy"};
+  if (!view.judged || view.expected.demand != Demand::kAnswer) return Vacuous{"the call is not judged"};
+  const int rows = loop_rows(view);
+  if (static_cast<int>(view.report->tokens->size()) != rows)
+    return fail_at(view, "tokens_shape", fmt::format("{} rows", rows), fmt::format("{} rows", view.report->tokens->size()));
+  return std::nullopt;
 }
 
 }  // namespace
 
 Verdict judge_tokens(Lab& lab, const StepView& view) {
-  const Loop* loop = loop_of(*view.step);
-  if (loop == nullptr || !view.ok() || !view.report->tokens) return Vacuous{"tokens not observed"};
-  if (!loop->extras.empty()) return Vacuous{"not greedy"};
-  if (!view.judged || view.expected.demand != Demand::kAnswer || (view.before && view.before->moved))
-    return Vacuous{"the call is not judged"};
-  const int rows = loop_rows(view);
-  if (static_cast<int>(view.report->tokens->size()) != rows)
-    return fail_at(view, "tokens_shape", fmt::format("{} rows", rows), fmt::format("{} rows", view.report->tokens->size()));
+  if (const std::optional<Verdict> unfit = unfit_tokens(view)) return *unfit;
+  if (view.before && view.before->moved) return Vacuous{"the call is not judged"};
   Gathered gathered;
-  for (int r = 0; r < rows; ++r)
+  for (int r = 0; r < loop_rows(view); ++r)
     if (gathered.add(judge_token_row(lab, view, r))) break;
   return gathered.verdict("");
+}
+
+Verdict judge_ending(Lab& lab, const StepView& view) {
+  if (const std::optional<Verdict> unfit = unfit_tokens(view)) return *unfit;
+  const Loop& loop = *loop_of(*view.step);
+  for (int r = 0; r < loop_rows(view); ++r) {
+    if (std::optional<Verdict> failure = judge_ending_row(lab, view, r)) return *failure;
+    const Tokens& tokens = (*view.report->tokens)[static_cast<std::size_t>(r)];
+    for (int n = 0; n < std::min(loop.min_new, static_cast<int>(tokens.size())); ++n)
+      if (loop.stop && std::count(loop.stop->begin(), loop.stop->end(), tokens[static_cast<std::size_t>(n)]) > 0)
+        return fail_at(view, "stop_before_min_new", fmt::format("no stop id among the first {} new tokens", loop.min_new),
+                       show(tokens), fmt::format("row {}", r));
+  }
+  return Pass{};
 }
 
 }  // namespace cachet

@@ -18,12 +18,15 @@ struct Comparison {
   Pairing pairs;
   std::string relation;  ///< of `bitwise`: rows compare bit for bit where the backend declares it; else within the envelope
   bool lengths = true;   ///< lengths must agree too (values; types are another law's matter)
+  /// The twin has one row of each session and one-shot call: this one, modulo their rows. nullopt: it has all rows.
+  std::optional<int> row = std::nullopt;
 };
 
 /// Statuses, tokens, rows and lengths of paired steps agree: rows within the sum of both envelopes (or `drift`, or bit for
-/// bit where declared), tokens equal up to ties. Rows are compared where they continue one history, lengths where both sessions
-/// hold one. After a tie the comparison of that session ends (Tie). Vacuous when no pair has anything to compare but statuses.
-/// Kinds: "status", "tokens", "token_count", "stop_reason", "logits", "logits_shape", "length_value".
+/// bit where declared), tokens equal up to ties, as many as both loops were asked for. Rows are compared where they continue one
+/// history, lengths where both sessions hold one. After a tie the comparison of that session ends (Tie). Vacuous when no pair has
+/// anything to compare but statuses. Kinds: "status", "tokens", "token_count", "stop_reason", "logits", "logits_shape",
+/// "length_value".
 Verdict compare_runs(Lab& lab, const Observed& main, const Observed& twin, const Comparison& comparison);
 
 /// A Fail at a step of the main run.
@@ -37,6 +40,11 @@ std::optional<Verdict> judge_against_reference(Lab& lab, const StepView& view, c
 /// The tokens of generate or complete judged one by one against the reference under the backend's own history.
 /// Kinds: "tokens", "token_count", "tokens_shape", "stop_reason". Vacuous where they are not observed or not greedy.
 Verdict judge_tokens(Lab& lab, const StepView& view);
+
+/// The end of generate or complete judged by the backend's own tokens, which needs no reference: nothing but pads after a stop
+/// id, as many tokens as were asked for without one, the reason, no stop id before `min_new`.
+/// Kinds: "token_count", "tokens_shape", "stop_reason", "stop_before_min_new". Vacuous as for judge_tokens.
+Verdict judge_ending(Lab& lab, const StepView& view);
 
 /// The reference's row after a history; nullptr where it cannot say (no numeric class, ids or positions outside the model).
 const OracleRow* reference_row(Lab& lab, const Tokens& history);

@@ -213,7 +213,7 @@ class Builder {
   }
 
   int rows() {
-    if (!configuration_.can("batch") || law_.aim.single_row || draw_.chance(70)) return 1;
+    if (!configuration_.can("batch") || law_.aim.single_row || draw_.chance(law_.aim.many_rows ? 5 : 70)) return 1;
     return std::min(limit(configuration_.declarations.max_rows, 3), static_cast<int>(draw_.between(2, 3)));
   }
 
@@ -380,8 +380,10 @@ class Builder {
 
   void add_must() {
     constexpr int kTries = 6;
-    for (int i = 0; i < kTries; ++i)
+    for (int i = 0; i < 2 * kTries; ++i) {
+      if (i == kTries) add_open();  // the others may be full
       if (add_op(draw_.pick(law_.aim.must))) return;
+    }
   }
 
   /// The loop goes on from what is there, right after a call that changed it.

@@ -68,6 +68,7 @@ struct Aim {
   bool bad_calls = false;             ///< bad calls are part of its cases
   bool overflow = false;              ///< calls past capacity are part of its cases
   bool single_row = false;
+  bool many_rows = false;  ///< nearly always more than one
   std::vector<std::int64_t> (*vary)(const std::vector<Step>& last_run, const ModelSpec& spec, Draw& draw) = nullptr;
 };
 

@@ -13,7 +13,8 @@ Defect array_length() {
             seams.told_length = [](const RowFacts& row) -> Value {
               return ArrayValue{"int64", {1}, {static_cast<double>(row.length)}, "cpu"};
             };
-          }};
+          },
+          true};
 }
 
 }  // namespace cachet::backends

@@ -15,7 +15,8 @@ Defect clamped_write() {
             };
             seams.slot = [](const Fed& f) { return std::min(f.row.length + f.index, f.row.capacity - 1); };
             seams.visible = [](const Fed& f) { return std::min(f.past + f.index + 1, f.row.capacity); };
-          }};
+          },
+          true};
 }
 
 }  // namespace cachet::backends

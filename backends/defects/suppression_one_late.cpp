@@ -10,7 +10,8 @@ Defect suppression_one_late() {
       "eager",
       {"greedy_tokens_match_reference"},
       2,
-      [](Seams& seams) { seams.suppresses_stop = [](int emitted, int min_new) { return min_new > 0 && emitted <= min_new; }; }};
+      [](Seams& seams) { seams.suppresses_stop = [](int emitted, int min_new) { return min_new > 0 && emitted <= min_new; }; },
+      true};
 }
 
 }  // namespace cachet::backends

@@ -15,7 +15,8 @@ Defect tail_overlaps_by_one() {
               const int begin = std::max(0, std::min(length, prompt) - 1);
               return Tail{begin, begin};
             };
-          }};
+          },
+          true};
 }
 
 }  // namespace cachet::backends

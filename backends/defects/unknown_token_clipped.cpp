@@ -13,7 +13,8 @@ Defect unknown_token_clipped() {
       2,
       [](Seams& seams) {
         seams.embedding_row = [](Token id, int vocab) { return std::optional<Token>(std::clamp<Token>(id, 0, vocab - 1)); };
-      }};
+      },
+      true};
 }
 
 }  // namespace cachet::backends

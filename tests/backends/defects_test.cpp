@@ -91,6 +91,22 @@ const std::vector<Minimal>& minimal_traces() {
        "run m\ncomplete 3 new=1\nrun m\nopen a rows=1 capacity=4\nappend a 6\ncomplete 5 new=1\nappend a 1\n",
        "run 1 step 3 logits"},
       {"unknown_token_clipped", "run m\nopen a rows=1 capacity=4\nappend a 8\n", "run 0 step 1 status"},
+      {"crop_leaves_position", "run m\nopen a rows=1 capacity=8\nappend a 3\ncrop a 0\nappend a 1\n", "run 0 step 3 logits"},
+      {"decode_kernel_differs", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"first_row_masked", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"half_logits", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"halved_in_company", "run m\nopen a rows=1 capacity=4\nopen b rows=1 capacity=4\nappend b 3\n", "run 0 step 2 logits"},
+      {"kernel_by_row_count", "run m\nopen a rows=2 capacity=4\nappend a 3 | 1\n", "run 0 step 1 logits"},
+      {"kernel_by_unused_slots", "run m\nopen a rows=1 capacity=4\npoison a\nappend a 3\n", "run 0 step 2 logits"},
+      {"length_in_steps", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 lengths"},
+      {"length_read_flushes", "run m\nopen a rows=1 capacity=4\nlength a\nappend a 3\n", "run 0 step 2 logits"},
+      {"placeholder_for_last_token", "run m\nopen a rows=1 capacity=8\ngenerate a 3 new=1\nappend a 1\n", "run 0 step 2 logits"},
+      {"position_from_buffer_end", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"refused_append_moves_position", "run m\nopen a rows=1 capacity=1\nappend a 3 3\nappend a 1\n", "run 0 step 2 logits"},
+      {"reset_leaves_layout", "run m\nopen a rows=1 capacity=4\nappend a 3\nreset a\nappend a 1\n", "run 0 step 3 logits"},
+      {"shift_outlives_call", "run m\ncomplete 3 new=8\ncomplete 3 new=8\n", "run 0 step 1 calls"},
+      {"stop_list_refused", "run m\ncomplete 3 new=1 stop=0,1\n", "run 0 step 0 status"},
+      {"stop_seen_one_late", "run m\ncomplete 3 new=2 stop=0,1,2,3,4,5,6,7\n", "run 0 step 0 lengths"},
       {"write_index_is_length", "run m\nopen a rows=1 capacity=4\nappend a 3 keep=false\n", "run 0 step 1 lengths"},
   };
   return table;
@@ -140,10 +156,28 @@ TEST(PlantedBugs, EveryOneHasAMinimalTraceAReportAndLaws) {
 TEST(PlantedBugs, EveryFoundingAndTwinLawHasOneThatItMustCatch) {
   std::set<std::string> laws;
   for (const backends::Defect& defect : backends::defects()) laws.insert(defect.laws.begin(), defect.laws.end());
-  for (const char* law :
-       {"seq_length_is_integral", "seq_length_counts_tokens", "tail_slice_is_exact", "logits_match_reference",
-        "greedy_tokens_match_reference", "repeat_call", "reset_is_fresh", "chunked_append", "crop_forgets", "overflow_is_refused",
-        "bad_calls_are_refused", "refusals_are_atomic", "context_matters", "valid_calls_are_answered"})
+  for (const char* law : {"seq_length_is_integral",
+                          "seq_length_counts_tokens",
+                          "tail_slice_is_exact",
+                          "logits_match_reference",
+                          "greedy_tokens_match_reference",
+                          "repeat_call",
+                          "reset_is_fresh",
+                          "chunked_append",
+                          "crop_forgets",
+                          "overflow_is_refused",
+                          "bad_calls_are_refused",
+                          "refusals_are_atomic",
+                          "context_matters",
+                          "valid_calls_are_answered",
+                          "logits_are_finite",
+                          "stops_where_it_should",
+                          "continues_conversation",
+                          "sessions_are_isolated",
+                          "observing_changes_nothing",
+                          "capacity_is_invisible",
+                          "poison_is_unread",
+                          "rows_are_independent"})
     EXPECT_EQ(laws.count(law), 1U) << law;
 }
 

@@ -49,9 +49,10 @@ const std::vector<Step> kWalk = {
 
 TEST(Laws, AnHonestBackendHoldsEveryOne) {
   std::vector<Step> steps = kWalk;
-  steps.insert(steps.end(), {append({9}), append(Tokens(11, 1)), append({1})});
+  steps.insert(steps.end(), {append({9}), append(Tokens(11, 1)), Poison{"a"}, append({1}), Complete{{{1}, {2}}, {}, Loop{}}});
   for (const Property& law : properties::properties()) {
     FakeLab lab(steps);
+    lab.declare().capabilities.insert("poison");
     const Verdict verdict = judged(law.name, lab, steps);
     EXPECT_FALSE(is_failure(verdict)) << law.name << ": " << kind_of(verdict);
     EXPECT_STRNE(verdict_name(verdict), "vacuous") << law.name;
@@ -248,6 +249,161 @@ TEST(ContextMatters, FailsWhenRowsIgnoreEarlierTokens) {
   EXPECT_EQ(outcome("context_matters", steps), "pass");
   EXPECT_EQ(outcome("context_matters", steps, blind), "ignored");
   EXPECT_EQ(outcome("context_matters", steps, blind, [](FakeLab& l) { l.envelope = 1e9; }), "vacuous");
+}
+
+TEST(LogitsAreFinite, LooksAtEveryReturnedRowAndAtNoAbsentOne) {
+  const char* law = "logits_are_finite";
+  const auto no_reference = [](FakeLab& l) { l.reference = false; };
+  EXPECT_EQ(outcome(law, kWalk, {}, no_reference), "pass");
+  EXPECT_EQ(outcome(law, kWalk, at(1, [](Report& r) { r.logits->data[5] = NAN; }), no_reference), "not_finite") << "a middle row";
+  EXPECT_EQ(outcome(law, kWalk, at(3, [](Report& r) { r.logits->data[0] = -INFINITY; })), "not_finite");
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(1,
+                       [](Report& r) {
+                         for (int i = 0; i < 4; ++i) r.logits->data[i] = NAN;
+                         r.logits->absent.assign(r.logits->data.size(), false);
+                         for (int i = 0; i < 4; ++i) r.logits->absent[i] = true;
+                       })),
+            "pass")
+      << "what is absent is no row";
+  EXPECT_EQ(outcome(law, {open(), Length{"a"}}), "vacuous");
+}
+
+TEST(StopsWhereItShould, JudgesTheEndByTheBackendsOwnTokens) {
+  const char* law = "stops_where_it_should";
+  const std::vector<Step> steps = {open(), Generate{"a", Rows{{3, 1}}, Loop{3, Tokens{2}, 0, {}}}, complete({3, 1}, 3),
+                                   Complete{{{3, 1}}, {}, Loop{3, Tokens{2}, 2, {}}}};
+  const auto says = [&](int step, Tokens tokens, const std::string& reason, const std::function<void(FakeLab&)>& prepare = {}) {
+    return outcome(law, steps,
+                   at(step, [=](Report& r) { r.tokens = Rows{tokens}, r.stopped = std::vector<std::string>{reason}; }), prepare);
+  };
+  EXPECT_EQ(outcome(law, steps), "pass");
+  EXPECT_EQ(says(1, {2}, "stop"), "pass");
+  EXPECT_EQ(says(1, {1, 2}, "stop"), "pass") << "whatever the reference says";
+  EXPECT_EQ(says(1, {1, 3, 2}, "length"), "pass") << "both reasons are true";
+  EXPECT_EQ(says(1, {2, 1}, "stop"), "token_count") << "on after the stop id";
+  EXPECT_EQ(says(1, {1}, "length"), "token_count") << "too few without one";
+  EXPECT_EQ(says(1, {1, 1, 1, 1}, "length"), "token_count");
+  EXPECT_EQ(says(1, {2}, "length"), "stop_reason");
+  EXPECT_EQ(says(1, {1, 1, 1}, "stop"), "stop_reason");
+  EXPECT_EQ(says(2, {1, 2, 1}, "length"), "pass") << "no stop id is in force";
+  EXPECT_EQ(says(3, {2, 1, 1}, "length"), "stop_before_min_new");
+  EXPECT_EQ(says(3, {1, 1, 2}, "stop"), "pass");
+  const auto padded = [](FakeLab& l) {
+    l.declare().declarations.pads_after_stop = true;
+    l.declare().declarations.pad_token = 2;
+  };
+  EXPECT_EQ(says(1, {1, 2, 2}, "stop", padded), "pass") << "the pad is the stop id";
+  EXPECT_EQ(says(1, {2, 1, 2}, "stop", padded), "token_count");
+  EXPECT_EQ(outcome(law, steps, at(1, [](Report& r) { r.tokens->push_back({1}); })), "tokens_shape");
+  EXPECT_EQ(outcome(law, {open(), append({1})}), "vacuous");
+  EXPECT_EQ(outcome(law, steps, [](const Step&, int, int, Report& r) { r.tokens.reset(); }), "vacuous");
+}
+
+TEST(ContinuesConversation, ComparesWithTheEmittedTokensFed) {
+  const char* law = "continues_conversation";
+  const std::vector<Step> steps = {open(), append({3, 1}), generate(2), append({0}), generate(1)};
+  FakeLab lab(steps);
+  EXPECT_EQ(kind_of(judged(law, lab, steps)), "pass");
+  const Tokens emitted = lab.main().record.reports[2].tokens->front();
+  EXPECT_EQ(lab.asked.at(0), (std::vector<Step>{open(), append({3, 1}), append(emitted), append({0}), generate(1)}));
+  EXPECT_EQ(outcome(law, steps, at(3, [](Report& r) { r.logits->data[0] += 1; })), "logits");
+  EXPECT_EQ(outcome(law, steps, at(4, [](Report& r) { (*r.tokens)[0][0] = ((*r.tokens)[0][0] + 1) % 4; })), "tokens");
+  EXPECT_EQ(outcome(law, {open(), generate(2, Rows{{3}})}), "vacuous") << "nothing follows";
+  EXPECT_EQ(outcome(law, {open(1, 3), generate(3, Rows{{3}}), Length{"a"}}), "vacuous") << "the last token has no slot";
+  FakeLab pieces({open(), generate(3, Rows{{3}}), append({0})});
+  pieces.declare().declarations.append_max = 2;
+  EXPECT_EQ(kind_of(judged(law, pieces, {open(), generate(3, Rows{{3}}), append({0})})), "pass");
+  EXPECT_EQ(pieces.asked.at(0).size(), 4U) << "four tokens in two pieces";
+  EXPECT_EQ(outcome(law, steps, {}, [](FakeLab& l) { l.declare().declarations.append_min = 2; }), "vacuous");
+}
+
+TEST(SessionsAreIsolated, ComparesWithTheSessionAlone) {
+  const char* law = "sessions_are_isolated";
+  const Step other = Append{"b", {{2}}, {}, Want::kLast, true};
+  const std::vector<Step> steps = {open(), append({3, 1}), Open{"b", 1, 4}, other, append({2}), complete({1}, 1)};
+  FakeLab lab(steps);
+  EXPECT_EQ(kind_of(judged(law, lab, steps)), "pass");
+  EXPECT_EQ(lab.asked.at(0), (std::vector<Step>{open(), append({3, 1}), append({2})})) << "the session that answered last";
+  FakeLab second(steps);
+  EXPECT_EQ(kind_of(judged(law, second, steps, {1})), "pass");
+  EXPECT_EQ(second.asked.at(0), (std::vector<Step>{Open{"b", 1, 4}, other}));
+  EXPECT_EQ(outcome(law, steps, at(4, [](Report& r) { r.logits->data[0] += 1; })), "logits");
+  EXPECT_EQ(outcome(law, steps, at(4, [](Report& r) { r.lengths = LengthReport{false, {IntegerValue{4}}}; })), "length_value");
+  EXPECT_EQ(outcome(law, {open(), append({3, 1}), append({2})}), "vacuous") << "alone from the beginning";
+  EXPECT_EQ(outcome(law, {open(), append({3, 1}), Fork{"a", "b"}, other}), "vacuous") << "a copy does not begin empty";
+}
+
+TEST(ObservingChangesNothing, DropsEveryLookFromTheTwin) {
+  const char* law = "observing_changes_nothing";
+  const std::vector<Step> steps = {open(), append({3, 1}, Want::kAll), Length{"a"}, Append{"a", {{0}}, {}, Want::kLast, false},
+                                   append({2})};
+  FakeLab lab(steps);
+  EXPECT_EQ(kind_of(judged(law, lab, steps)), "pass");
+  EXPECT_EQ(lab.asked.at(0), (std::vector<Step>{open(), append({3, 1}), append({2})}));
+  EXPECT_EQ(outcome(law, steps, at(4, [](Report& r) { r.logits->data[0] += 1; })), "logits");
+  EXPECT_EQ(outcome(law, steps, at(4, [](Report& r) { r.lengths = LengthReport{false, {IntegerValue{4}}}; })), "length_value");
+  EXPECT_EQ(outcome(law, {open(), append({3, 1}), append({2})}), "vacuous") << "nothing was looked at";
+  EXPECT_EQ(outcome(law, {open(), append({3, 1}), Length{"a"}}), "vacuous") << "nothing was done after it";
+}
+
+TEST(CapacityIsInvisible, ChangesCapacitiesAndBudgetsWithinWhatIsNeeded) {
+  const char* law = "capacity_is_invisible";
+  const std::vector<Step> steps = {open(1, 6), append({3, 1}), generate(2), complete({3, 1}, 3)};
+  FakeLab lab(steps);
+  EXPECT_EQ(kind_of(judged(law, lab, steps, {1, 0, 1})), "pass");
+  const std::vector<Step> twin = lab.asked.at(0);
+  EXPECT_NE(std::get<Open>(twin[0]).capacity, 6);
+  EXPECT_GE(std::get<Open>(twin[0]).capacity, 4);
+  EXPECT_GE(std::get<Complete>(twin[3]).capacity.value_or(0), 5);
+  EXPECT_EQ(std::get<Complete>(twin[3]).loop.new_tokens, 2) << "a prefix of the budget";
+  EXPECT_EQ(outcome(law, steps, at(1, [](Report& r) { r.logits->data[0] += 1; })), "logits");
+  const auto change = [](std::size_t n) { return [=](Report& r) { (*r.tokens)[0][n] = ((*r.tokens)[0][n] + 1) % 4; }; };
+  EXPECT_EQ(outcome(law, steps, at(2, change(0))), "tokens");
+  FakeLab reached(steps, at(3, change(1))), beyond(steps, at(3, change(2)));
+  EXPECT_EQ(kind_of(judged(law, reached, steps, {1, 0, 1})), "tokens");
+  EXPECT_EQ(kind_of(judged(law, beyond, steps, {1, 0, 1})), "pass") << "a token that only one of them reaches";
+  EXPECT_EQ(outcome(law, {open(1, 16), append(Tokens(16, 1))}), "vacuous") << "all of the context is needed";
+}
+
+TEST(PoisonIsUnread, DropsThePoisonFromTheTwin) {
+  const char* law = "poison_is_unread";
+  const std::vector<Step> steps = {open(), append({3, 1}), Poison{"a"}, append({2})};
+  const auto can = [](FakeLab& l) { l.declare().capabilities.insert("poison"); };
+  FakeLab lab(steps);
+  can(lab);
+  EXPECT_EQ(kind_of(judged(law, lab, steps)), "pass");
+  EXPECT_EQ(lab.asked.at(0), (std::vector<Step>{open(), append({3, 1}), append({2})}));
+  EXPECT_EQ(outcome(law, steps, at(3, [](Report& r) { r.logits->data[0] += 1; }), can), "logits");
+  EXPECT_EQ(outcome(law, steps, at(3, [](Report& r) { r.logits->data[0] = NAN; }), can), "logits");
+  EXPECT_EQ(outcome(law, {open(), append({3, 1}), Poison{"a"}}, {}, can), "vacuous") << "nothing was done after it";
+  EXPECT_EQ(outcome(law, {open(), append({3, 1})}, {}, can), "vacuous");
+}
+
+TEST(RowsAreIndependent, ComparesOneRowWithTheRowAlone) {
+  const char* law = "rows_are_independent";
+  const std::vector<Step> steps = {open(2), Append{"a", {{3, 1}, {2, 2}}, {}, Want::kAll, true}, generate(2),
+                                   Append{"a", {{1}, {0}}, {}, Want::kLast, true}, Complete{{{1}, {2}}, {}, Loop{1, {}, 0, {}}}};
+  FakeLab lab(steps);
+  EXPECT_EQ(kind_of(judged(law, lab, steps, {1})), "pass");
+  EXPECT_EQ(lab.asked.at(0),
+            (std::vector<Step>{open(1), append({2, 2}, Want::kAll), generate(2), append({0}), complete({2}, 1)}));
+  const auto second = [&](Spoil spoil, const std::function<void(FakeLab&)>& prepare = {}) {
+    FakeLab spoiled(steps, std::move(spoil));
+    if (prepare) prepare(spoiled);
+    return kind_of(judged(law, spoiled, steps, {1}));
+  };
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[8] += 1; })), "logits");
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[0] += 1; })), "pass") << "the other row's";
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[8] += 1e-9; })), "pass");
+  const auto bits = [](FakeLab& l) { l.declare().declarations.bitwise = {"batch"}; };
+  EXPECT_EQ(second(at(1, [](Report& r) { r.logits->data[8] += 1e-9; }), bits), "logits");
+  EXPECT_EQ(second(at(2, [](Report& r) { (*r.tokens)[1][0] = ((*r.tokens)[1][0] + 1) % 4; })), "tokens");
+  EXPECT_EQ(second(at(4, [](Report& r) { (*r.tokens)[1][0] = ((*r.tokens)[1][0] + 1) % 4; })), "tokens");
+  EXPECT_EQ(second(at(4, [](Report& r) { (*r.stopped)[1] = "stop"; })), "stop_reason");
+  EXPECT_EQ(second(at(1, [](Report& r) { r.lengths = LengthReport{true, {IntegerValue{2}, IntegerValue{3}}}; })), "length_value");
+  EXPECT_EQ(second(at(1, [](Report& r) { r.status = Status::kFailed; })), "status");
+  EXPECT_EQ(outcome(law, kWalk), "vacuous") << "one row";
 }
 
 /// Any damage to any report: laws may say what they like, but they must say it.
