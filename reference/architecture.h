@@ -44,6 +44,7 @@ struct Rows {
 struct Architecture {
   std::string name;                                      ///< family, also `model_type` of config.json
   ModelSpec standard;                                    ///< every choice at its default
+  std::vector<std::string> activations;                  ///< those that it takes, its standard one first
   std::set<std::string> choices;                         ///< keys of a spec beside those that every family has
   std::vector<TensorInfo> (*tensors)(const ModelSpec&);  ///< every tensor, in the order of files and recipes
   std::optional<Error> (*validate)(const ModelSpec&);    ///< contradictions within the spec

@@ -1,4 +1,5 @@
 // ModelSpec and WeightRecipe as text, and the checks that a spec must pass before anything is allocated for it.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -234,6 +235,10 @@ std::optional<Error> check_model_spec(const ModelSpec& spec) {
   for (const char* key : {"kv_heads", "head_dim", "rope_theta", "tie_word_embeddings"})
     if (!architecture->choices.count(key) && !is_at(*find_field(key), spec, architecture->standard))
       return complaint(std::string(key) + ": " + spec.family + " has no such choice; expected none");
+  const auto& activations = architecture->activations;
+  if (std::find(activations.begin(), activations.end(), spec.activation) == activations.end())
+    return complaint("activation: unknown activation '" + spec.activation + "' for " + spec.family + "; expected " +
+                     joined(activations));
   if (auto error = architecture->validate(spec)) return error;
   if (spec.weights.kind == WeightRecipe::Kind::kDirectory) return std::nullopt;
   const double parameters = parameters_of(*architecture, spec);

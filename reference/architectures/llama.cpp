@@ -53,7 +53,6 @@ std::vector<TensorInfo> tensors(const ModelSpec& spec) {
 
 std::optional<Error> validate(const ModelSpec& spec) {
   const auto complaint = [](const std::string& text) { return Error{"", 0, text}; };
-  if (spec.activation != "silu") return complaint("activation: unknown activation '" + spec.activation + "'; expected silu");
   if (spec.heads % kv_heads_of(spec) != 0)
     return complaint("kv_heads: " + std::to_string(spec.kv_heads) + " is no divisor of heads=" + std::to_string(spec.heads) +
                      "; expected heads = kv_heads x queries a group");
@@ -213,9 +212,8 @@ Rows forward(const Model& model, const Tokens& history, Arithmetic& a) {
 }  // namespace
 
 Architecture llama() {
-  return {"llama",     standard(),     {"kv_heads", "head_dim", "rope_theta", "tie_word_embeddings"},
-          tensors,     validate,       to_config,
-          from_config, canonical_name, forward};
+  const std::set<std::string> choices = {"kv_heads", "head_dim", "rope_theta", "tie_word_embeddings"};
+  return {"llama", standard(), {"silu"}, choices, tensors, validate, to_config, from_config, canonical_name, forward};
 }
 
 }  // namespace cachet::reference
