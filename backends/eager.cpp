@@ -14,7 +14,7 @@ class GrowingKv final : public KvRow {
 
   RowFacts facts() const override {
     const int n = grown_.length(0);
-    return {n, n, n, capacity_};
+    return {n, n, n, capacity_, n};
   }
   int past(int layer) const override { return grown_.length(layer); }
   bool holds(int) const override { return true; }

@@ -18,6 +18,7 @@ struct RowFacts {
   int write_index = 0;  ///< one past the slot that was written last
   int high_water = 0;   ///< one past the highest slot written since the row was emptied
   int capacity = 0;
+  int seen = 0;  ///< tokens committed since the row was emptied, those that a crop has removed included
 };
 
 /// One token of a model call, beside what was cached before the call.

@@ -34,9 +34,13 @@ class StaticKv final : public KvRow {
   const float* key(int layer, int slot) const override { return &storage_->keys[at(layer, slot)]; }
   const float* value(int layer, int slot) const override { return &storage_->values[at(layer, slot)]; }
 
-  void set_length(int n) { facts_.length = n; }
+  void set_length(int n) { facts_.length = facts_.seen = n; }
+  void add(int n) {
+    facts_.length += n;
+    facts_.seen += n;
+  }
   void cut(int n) { facts_.length = facts_.write_index = n; }
-  void empty() { facts_.length = facts_.write_index = facts_.high_water = 0; }
+  void empty() { facts_.length = facts_.write_index = facts_.high_water = facts_.seen = 0; }
   void poison(int layers) {
     for (int l = 0; l < layers; ++l) {
       const std::size_t begin = at(l, facts_.length), end = at(l, facts_.capacity - 1) + static_cast<std::size_t>(width_);
@@ -64,8 +68,8 @@ class StaticCache final : public Cache {
 
   StaticKv& row(int r) override { return rows_[static_cast<std::size_t>(r)]; }
   int layer_length(int, int r) const override { return rows_[static_cast<std::size_t>(r)].facts().length; }
-  void advance(int r, int n) override { row(r).set_length(row(r).facts().length + n); }
-  void rewind(int r, int n) override { row(r).set_length(row(r).facts().length - n); }
+  void advance(int r, int n) override { row(r).add(n); }
+  void rewind(int r, int n) override { row(r).add(-n); }
   void crop(int r, int length) override { row(r).cut(length); }
   void reset(int r) override { row(r).empty(); }
   void poison(int r) override { row(r).poison(layers_); }

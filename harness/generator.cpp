@@ -444,9 +444,17 @@ std::vector<std::string> families_of(const Configuration& configuration) {
 
 /// Choices that only some families have, each of them known to the family.
 void choose(Draw& draw, const std::set<std::string>& choices, ModelSpec& spec) {
-  if (choices.count("kv_heads")) spec.kv_heads = draw.pick(std::vector<int>{0, spec.heads > 1 ? 1 : 0, spec.heads / 2});
+  if (choices.count("kv_heads")) {
+    if (draw.chance(50)) {  // groups of two, and two of them: fewer cannot tell which group a query is in
+      spec.width = spec.width / spec.heads * 4;
+      spec.heads = 4;
+      spec.kv_heads = 2;
+    } else if (spec.heads > 1 && draw.chance(50)) {
+      spec.kv_heads = 1;
+    }
+  }
   if (choices.count("head_dim") && draw.chance(15)) spec.head_dim = draw.pick(std::vector<int>{2, 4, 6});
-  if (choices.count("rope_theta") && draw.chance(40)) spec.rope_theta = draw.pick(std::vector<double>{100, 500'000});
+  if (choices.count("rope_theta") && draw.chance(60)) spec.rope_theta = draw.pick(std::vector<double>{100, 500'000});
   if (choices.count("tie_word_embeddings")) spec.tie_word_embeddings = draw.chance(40);
 }
 

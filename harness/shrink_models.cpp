@@ -1,8 +1,10 @@
 // Passes that make the model smaller and its weights plainer, and the standard models and tokens that normal forms start from.
 #include <algorithm>
 
+#include "harness/order.h"
 #include "harness/shrink_search.h"
 #include "harness/step_parts.h"
+#include "reference/architecture.h"
 
 namespace cachet {
 namespace {
@@ -47,18 +49,61 @@ bool offer_on_models(Search& search, const std::function<bool(Case&, Load&)>& ch
   return any;
 }
 
+/// Fewer heads until the sizes fit each other again.
+void fit_heads(ModelSpec& spec) {
+  const auto fit_keys = [&] {
+    if (spec.kv_heads >= spec.heads || (spec.kv_heads > 0 && spec.heads % spec.kv_heads != 0)) spec.kv_heads = 0;
+  };
+  for (fit_keys(); spec.heads > 1 && check_model_spec(spec); fit_keys()) --spec.heads;
+}
+
+/// The model as one of another family, its sizes kept and its choices at that family's default.
+ModelSpec of_family(const std::string& family, const ModelSpec& of) {
+  ModelSpec out = standard_spec(family);
+  out.layers = of.layers;
+  out.heads = of.heads;
+  out.width = of.width;
+  out.vocab = of.vocab;
+  out.context = of.context;
+  out.weights = of.weights;
+  return out;
+}
+
+void simpler_families(Search& search) {
+  for (const reference::Architecture& simpler : reference::architectures())
+    offer_on_models(search, [&](Case&, Load& l) {
+      return l.spec.family != simpler.name && (l.spec = of_family(simpler.name, l.spec), true);
+    });
+}
+
+/// Choices that only some families have, towards their defaults.
+void plainer_choices(Search& search) {
+  offer_on_models(search, [](Case&, Load& l) {
+    if (l.spec.head_dim == 0) return false;
+    l.spec.width = l.spec.heads * l.spec.head_dim;
+    return l.spec.head_dim = 0, true;
+  });
+  offer_on_models(search, [](Case&, Load& l) { return l.spec.head_dim > 2 && (l.spec.head_dim = 2, true); });
+  for (const int kv_heads : {0, 1, 2})
+    offer_on_models(search, [&](Case&, Load& l) { return l.spec.kv_heads > kv_heads && (l.spec.kv_heads = kv_heads, true); });
+  offer_on_models(search, [](Case&, Load& l) { return l.spec.tie_word_embeddings && !(l.spec.tie_word_embeddings = false); });
+  for (const double theta : {ModelSpec{}.rope_theta, kOtherTheta})
+    offer_on_models(search, [&](Case&, Load& l) { return l.spec.rope_theta != theta && (l.spec.rope_theta = theta, true); });
+}
+
 void smaller_models(Search& search) {
+  simpler_families(search);
   for (const int layers : {1, 2})
     offer_on_models(search, [&](Case&, Load& l) { return l.spec.layers > layers && (l.spec.layers = layers, true); });
   for (const int heads : {1, 2})
     offer_on_models(search, [&](Case&, Load& l) {
-      return l.spec.heads > heads && l.spec.width % heads == 0 && (l.spec.heads = heads, true);
+      return l.spec.heads > heads && l.spec.width % heads == 0 && (l.spec.heads = heads, fit_heads(l.spec), true);
     });
   for (const int width : {2, 4, 8})
     offer_on_models(search, [&](Case&, Load& l) {
       if (l.spec.width <= width) return false;
       l.spec.width = width;
-      while (l.spec.width % l.spec.heads != 0) --l.spec.heads;
+      fit_heads(l.spec);
       return true;
     });
   offer_on_models(search, [](Case&, Load& l) { return l.spec.inner != 0 && (l.spec.inner = 0, true); });
@@ -69,13 +114,15 @@ void smaller_models(Search& search) {
       l.spec.vocab = vocab;
       return true;
     });
-  const ModelSpec plain;
   offer_on_models(search, [&](Case&, Load& l) {
+    const ModelSpec plain = standard_spec(l.spec.family);
     return l.spec.norm_epsilon != plain.norm_epsilon && (l.spec.norm_epsilon = plain.norm_epsilon, true);
   });
   offer_on_models(search, [&](Case&, Load& l) {
+    const ModelSpec plain = standard_spec(l.spec.family);
     return l.spec.activation != plain.activation && (l.spec.activation = plain.activation, true);
   });
+  plainer_choices(search);
 }
 
 /// The fixed ladder: patterns, then seeds 0, 1, 2 ...
@@ -135,9 +182,15 @@ void set_tokens(Case& value, Ids ids, int vocab) {
 }  // namespace
 
 ModelSpec standard_model(const ModelSpec& of) {
-  ModelSpec out;
-  out.family = of.family;
+  ModelSpec out = standard_spec(of.family);
   out.width = 4;
+  out.tie_word_embeddings = of.tie_word_embeddings;
+  if (of.rope_theta != out.rope_theta) out.rope_theta = kOtherTheta;
+  if (of.kv_heads > 0) {
+    out.heads = 4;
+    out.kv_heads = 2;
+    out.width = 8;
+  }
   out.vocab = 4;
   constexpr int kContext = 16;
   out.context = kContext;
@@ -162,7 +215,7 @@ std::vector<Case> canonical_forms(const Case& value) {
           const int context = std::max(load->spec.context, longest_history(form));
           load->spec = standard_model(load->spec);
           load->spec.layers = size.layers;
-          load->spec.width = size.width;
+          load->spec.width = std::max(load->spec.width, size.width);
           load->spec.context = context;
           load->spec.weights = weights;
           fold_tokens(form, load->handle, before, load->spec.vocab);

@@ -69,7 +69,8 @@ std::vector<ShrinkPass> model_passes();
 /// The starting points of normal forms, simplest first: the case on a small standard model with standard tokens.
 std::vector<Case> canonical_forms(const Case& value);
 
-/// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, the plainest weights.
+/// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, the plainest weights. Choices of the
+/// family that the model still has although they can be dropped are kept in a standard form: the failure needs them.
 ModelSpec standard_model(const ModelSpec& of);
 
 /// Small cases of the reached case's kinds of calls on the standard model, in the total order, no larger in counts and
