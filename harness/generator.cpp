@@ -454,7 +454,11 @@ void choose(Draw& draw, const std::set<std::string>& choices, ModelSpec& spec) {
     }
   }
   if (choices.count("head_dim") && draw.chance(15)) spec.head_dim = draw.pick(std::vector<int>{2, 4, 6});
-  if (choices.count("rope_theta") && draw.chance(60)) spec.rope_theta = draw.pick(std::vector<double>{100, 500'000});
+  if (choices.count("rope_theta") && draw.chance(60)) {
+    spec.rope_theta = draw.pick(std::vector<double>{100, 500'000});
+    if (spec.head_dim == 2) spec.head_dim = 4;  // a head of one pair does not depend on the base
+    if (spec.head_dim == 0) spec.width = std::max(spec.width, 4 * spec.heads);
+  }
   if (choices.count("tie_word_embeddings")) spec.tie_word_embeddings = draw.chance(40);
 }
 
