@@ -35,10 +35,12 @@ double gelu(Arithmetic& a, int t, double x) {
   return a.round(t, 0.5 * x * a.round(t, 1 + erf, 1));
 }
 
-/// x / (1 + exp(-x)), Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units, section 2.
+/// x / (1 + exp(-x)), Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units, section 2. Some engines take the logistic function
+/// as 0.5 + 0.5 tanh(x / 2), which rounds at 1 however small it is.
 double silu(Arithmetic& a, int t, double x) {
   const double exponential = elementary(a, t, std::exp(-x));
-  return a.round(t, x / a.round(t, 1 + exponential));
+  const double logistic = a.round(t, 1 / a.round(t, 1 + exponential), 1);
+  return a.round(t, x * logistic);
 }
 
 }  // namespace
