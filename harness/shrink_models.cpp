@@ -92,7 +92,6 @@ void plainer_choices(Search& search) {
 }
 
 void smaller_models(Search& search) {
-  simpler_families(search);
   for (const int layers : {1, 2})
     offer_on_models(search, [&](Case&, Load& l) { return l.spec.layers > layers && (l.spec.layers = layers, true); });
   for (const int heads : {1, 2})
@@ -122,7 +121,6 @@ void smaller_models(Search& search) {
     const ModelSpec plain = standard_spec(l.spec.family);
     return l.spec.activation != plain.activation && (l.spec.activation = plain.activation, true);
   });
-  plainer_choices(search);
 }
 
 /// The fixed ladder: patterns, then seeds 0, 1, 2 ...
@@ -227,7 +225,11 @@ std::vector<Case> canonical_forms(const Case& value) {
 }
 
 std::vector<ShrinkPass> model_passes() {
-  return {{"smaller_models", smaller_models}, {"plainer_weights", plainer_weights}, {"smaller_context", smaller_context}};
+  return {{"simpler_families", simpler_families},
+          {"smaller_models", smaller_models},
+          {"plainer_choices", plainer_choices},
+          {"plainer_weights", plainer_weights},
+          {"smaller_context", smaller_context}};
 }
 
 }  // namespace cachet
