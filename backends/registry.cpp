@@ -12,7 +12,6 @@ namespace cachet {
 namespace {
 
 using backends::Defect;
-using backends::Fed;
 using backends::Host;
 using backends::Seams;
 using backends::Variant;
@@ -72,7 +71,6 @@ const std::vector<Variant>& variants() {
       {"pairwise", "eager", [](Seams& seams) { seams.summation = kernels::Summation::kPairwise; }},
       {"reversed", "eager", [](Seams& seams) { seams.summation = kernels::Summation::kReversed; }},
       {"online_softmax", "static_cache", [](Seams& seams) { seams.softmax = kernels::Softmax::kOnline; }},
-      {"late_rotation", "static_cache", [](Seams& seams) { seams.key_position = [](const Fed&, int slot) { return slot; }; }},
   };
   return table;
 }

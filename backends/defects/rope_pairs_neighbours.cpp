@@ -5,7 +5,8 @@ namespace cachet::backends {
 
 Defect rope_pairs_neighbours() {
   return {"rope_pairs_neighbours",
-          "neighbours are rotated together where the weights have halves (rope-layout): jzhang38/TinyLlama#24",
+          "neighbours are rotated together where the weights have halves (rope-layout): huggingface/transformers#25199, "
+          "jzhang38/TinyLlama#24",
           "static_cache",
           {"logits_match_reference"},
           2,

@@ -2,7 +2,7 @@
 // those that only eager, with its pending token, is about.
 #include <gmock/gmock.h>
 
-#include "backends/decoder.h"
+#include "backends/host.h"
 #include "tests/backends/traces.h"
 
 namespace cachet {
@@ -215,6 +215,24 @@ TEST_P(CorrectBackend, KeysAreAsWideAsTheModelsKeyHeads) {
                                               model)),
                 IsEmpty())
         << model;
+}
+
+TEST(Decoder, KeysThatAreRotatedWhenReadAreThoseRotatedWhenWritten) {
+  const Case value = case_of("run m\nopen a rows=2 capacity=8\nappend a 3 1 | 2 2\ncrop a 1 1\nappend a 4 | 1\n", kLlama);
+  const ModelPtr model = *load_model(std::get<Load>(value.trace.events.front()).spec);
+  for (const backends::Host& host : backends::hosts()) {
+    backends::Seams late;
+    late.key_position = [](const backends::Fed&, int slot) { return slot; };
+    const std::unique_ptr<Engine> plain = std::move(*host.make_engine(model, {}, host.configuration));
+    const std::unique_ptr<Engine> other = std::move(*host.make_engine(model, late, host.configuration));
+    for (const Step& step : value.trace.last_run()->steps) {
+      const Report a = plain->execute(step), b = other->execute(step);
+      ASSERT_EQ(a.status, Status::kOk);
+      ASSERT_EQ(a.logits.has_value(), b.logits.has_value());
+      if (!a.logits) continue;
+      EXPECT_EQ(a.logits->data, b.logits->data) << host.name;
+    }
+  }
 }
 
 TEST(Decoder, RefusesAFamilyThatItDoesNotKnow) {

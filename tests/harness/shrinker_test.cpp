@@ -205,7 +205,7 @@ TEST(Shrinker, EndsInOneModelOfAFamilyThatTheFailureNeeds) {
   };
   const std::string minimal =
       "model m llama layers=1 heads=4 width=8 vocab=2 context=1 kv_heads=2 rope_theta=100 weights=pattern:ramp\n"
-      "run m\nopen a rows=1 capacity=1\n";
+      "run m\n";
   for (const std::string model :
        {"layers=3 heads=6 width=12 vocab=9 context=20 kv_heads=3 rope_theta=7 weights=seed:5",
         "layers=1 heads=4 width=32 vocab=2 context=9 kv_heads=2 rope_theta=500000 "

@@ -1,6 +1,6 @@
 """Makes goldens/: logits of the published implementation (Hugging Face transformers, GPT2LMHeadModel and LlamaForCausalLM) in
-float64, on weights that cachet's recipes made and `cachet export` wrote, and for each family one checkpoint that transformers made
-and wrote itself.
+float64, on weights that cachet's recipes made and `cachet export` wrote, and for each family one checkpoint that transformers
+made and wrote itself.
 
     python3 make_goldens.py PATH-TO-CACHET
 """
