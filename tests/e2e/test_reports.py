@@ -120,7 +120,7 @@ class Lists(CliTest):
 
 class Zoo(CliTest):
     def test_a_row_has_the_keys_of_the_contract_and_a_summary_ends_it(self):
-        subject = defect_of("static_cache", "repeat_call")
+        subject = defect_of("static_cache", "valid_calls_are_answered")
         rows = objects(self.check(0, "zoo", "--defect", subject, "--seeds", "2", "--json").stdout)
         self.assertEqual(len(rows), 2)
         self.assertLessEqual(ZOO, set(rows[0]))
