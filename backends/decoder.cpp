@@ -4,96 +4,93 @@
 #include <fmt/format.h>
 
 namespace cachet::backends {
-namespace {
-
-std::vector<float> floats(const Model& model, const std::string& name) {
-  const std::vector<double>& data = model.tensors.at("transformer." + name).data;
-  std::vector<float> out;
-  out.reserve(data.size());
-  for (const double x : data) out.push_back(static_cast<float>(x));
-  return out;
-}
-
-/// (in, out) as stored to (out, in) as read.
-std::vector<float> transposed(const std::vector<float>& w, int in, int out) {
-  std::vector<float> t(w.size());
-  for (int i = 0; i < in; ++i)
-    for (int o = 0; o < out; ++o) t[static_cast<std::size_t>(o) * in + i] = w[static_cast<std::size_t>(i) * out + o];
-  return t;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Decoder>> Decoder::make(const ModelPtr& model, const Seams& seams) {
-  if (model->spec.family != "gpt2") return Error{"", 0, "family " + model->spec.family + " is not known here; expected gpt2"};
+  const std::string& family = model->spec.family;
+  if (family != "gpt2" && family != "llama")
+    return Error{"", 0, "family " + family + " is not known here; expected gpt2 or llama"};
   return std::unique_ptr<Decoder>(new Decoder(*model, seams));
 }
 
-Decoder::Decoder(const Model& model, const Seams& seams)
-    : spec_(model.spec), seams_(seams), wte_(floats(model, "wte.weight")), wpe_(floats(model, "wpe.weight")) {
-  const int width = spec_.width, inner = spec_.inner > 0 ? spec_.inner : 4 * width;
-  const auto norm = [&](const std::string& name) { return Norm{floats(model, name + ".weight"), floats(model, name + ".bias")}; };
-  const auto linear = [&](const std::string& name, int in, int out) {
-    return Linear{transposed(floats(model, name + ".weight"), in, out), floats(model, name + ".bias"), in, out};
-  };
-  for (int l = 0; l < spec_.layers; ++l) {
-    const std::string at = fmt::format("h.{}.", l);
-    blocks_.push_back({norm(at + "ln_1"), norm(at + "ln_2"), linear(at + "attn.c_attn", width, 3 * width),
-                       linear(at + "attn.c_proj", width, width), linear(at + "mlp.c_fc", width, inner),
-                       linear(at + "mlp.c_proj", inner, width)});
-  }
-  ln_f_ = norm("ln_f");
-  const std::string& activation = seams_.activation.empty() ? spec_.activation : seams_.activation;
-  activation_ = activation == "gelu" ? kernels::gelu_erf : kernels::gelu_tanh;
-  epsilon_ = seams_.norm_epsilon.value_or(static_cast<float>(spec_.norm_epsilon));
-}
-
 void Decoder::norm(const Norm& norm, const float* x, float* y) const {
-  kernels::layer_norm(x, norm.gain.data(), norm.bias.data(), spec_.width, epsilon_, seams_.summation, y);
+  if (norm.bias.empty())
+    kernels::rms_norm(x, norm.gain.data(), spec_.width, epsilon_, seams_.summation, y);
+  else
+    kernels::layer_norm(x, norm.gain.data(), norm.bias.data(), spec_.width, epsilon_, seams_.summation, y);
 }
 
 void Decoder::apply(const Linear& linear, const float* x, float* y) const {
-  kernels::linear(linear.weight.data(), linear.bias.data(), x, linear.in, linear.out, seams_.summation, y);
+  const float* bias = linear.bias.empty() ? nullptr : linear.bias.data();
+  kernels::linear(linear.weight.data(), bias, x, linear.in, linear.out, seams_.summation, y);
+}
+
+void Decoder::rotate(float* heads, int count, int position) const {
+  for (int h = 0; h < count; ++h) kernels::rotate(heads + h * head_, head_, position, frequencies_.data(), seams_.rope_pairs);
 }
 
 void Decoder::attend(const KvRow& row, int layer, const Fed& fed, const float* query, float* out) const {
-  const int head = spec_.width / spec_.heads;
-  const int visible = seams_.visible(fed), read = seams_.read(fed, visible);
+  const int visible = seams_.visible(fed), read = seams_.read(fed, visible), width = kv_width();
+  std::vector<const float*> keys;
+  for (int s = 0; s < read; ++s) keys.push_back(row.key(layer, s));
+  std::vector<float> turned;  // (read, kv_width)
+  if (rotary() && seams_.key_position) {
+    for (const float* key : keys) turned.insert(turned.end(), key, key + width);
+    for (int s = 0; s < read; ++s) {
+      keys[static_cast<std::size_t>(s)] = &turned[static_cast<std::size_t>(s) * width];
+      rotate(&turned[static_cast<std::size_t>(s) * width], kv_heads_, seams_.key_position(fed, s));
+    }
+  }
   kernels::Attended attended;
   attended.visible = visible;
-  attended.keys.resize(static_cast<std::size_t>(read));
-  attended.values.resize(static_cast<std::size_t>(read));
-  for (int h = 0; h < spec_.heads; ++h) {
+  attended.keys.resize(keys.size());
+  attended.values.resize(keys.size());
+  for (int h = 0; h < heads_; ++h) {
+    const int shared = seams_.kv_head(h, heads_, kv_heads_) * head_;  // where the keys and values of the group begin
     for (int s = 0; s < read; ++s) {
-      attended.keys[static_cast<std::size_t>(s)] = row.key(layer, s) + h * head;
-      attended.values[static_cast<std::size_t>(s)] = row.value(layer, s) + h * head;
+      attended.keys[static_cast<std::size_t>(s)] = keys[static_cast<std::size_t>(s)] + shared;
+      attended.values[static_cast<std::size_t>(s)] = row.value(layer, s) + shared;
     }
-    kernels::attend(query + h * head, attended, head, seams_.softmax, seams_.summation, out + h * head);
+    kernels::attend(query + h * head_, attended, head_, seams_.softmax, seams_.summation, out + h * head_);
   }
+}
+
+void Decoder::mlp(const Block& weights, const float* x, float* out) const {
+  std::vector<float> inner(weights.c_fc.out), gate(weights.gate.out);
+  apply(weights.c_fc, x, inner.data());
+  if (gate.empty()) {
+    for (float& v : inner) v = activation_(v);
+  } else {
+    apply(weights.gate, x, gate.data());
+    if (seams_.gate_is_up) std::swap(gate, inner);
+    for (std::size_t i = 0; i < inner.size(); ++i) inner[i] *= activation_(gate[i]);
+  }
+  apply(weights.mlp_proj, inner.data(), out);
 }
 
 void Decoder::block(const Block& weights, KvRow& row, int layer, const std::vector<Fed>& fed, std::vector<float>& x) const {
   const int width = spec_.width, past = row.past(layer);
-  std::vector<float> normed(width), branch(width), qkv(3 * width * fed.size()),
-      inner(weights.c_fc.out);  // qkv: (tokens, 3 * width)
+  const int queries = heads_ * head_, keys = kv_width(), all = queries + 2 * keys;
+  std::vector<float> normed(width), branch(width), mixed(queries), qkv(all * fed.size());  // qkv: (tokens, all)
   for (std::size_t i = 0; i < fed.size(); ++i) {
-    float* at = &qkv[i * 3 * width];
+    float *at = &qkv[i * all], *key = at + queries, *value = key + keys;
     norm(weights.ln_1, &x[i * width], normed.data());
     apply(weights.c_attn, normed.data(), at);
-    for (int j = width; j < 3 * width; ++j) at[j] = seams_.stored(at[j]);
-    row.write(layer, seams_.slot(fed[i]), at + width, at + 2 * width);
+    if (rotary()) {
+      const int position = seams_.rope_position(fed[i], seams_.position_id(fed[i]));
+      rotate(at, heads_, position);
+      if (!seams_.key_position) rotate(key, kv_heads_, position);
+    }
+    for (float* v = key; v != key + 2 * keys; ++v) *v = seams_.stored(*v);
+    row.write(layer, seams_.slot(fed[i]), key, value);
   }
   for (std::size_t i = 0; i < fed.size(); ++i) {
     float* token = &x[i * width];  // (width)
     Fed here = fed[i];
     here.past = past;
-    attend(row, layer, here, &qkv[i * 3 * width], normed.data());
-    apply(weights.c_proj, normed.data(), branch.data());
+    attend(row, layer, here, &qkv[i * all], mixed.data());
+    apply(weights.c_proj, mixed.data(), branch.data());
     for (int j = 0; j < width; ++j) token[j] += branch[j];
     norm(weights.ln_2, token, normed.data());
-    apply(weights.c_fc, normed.data(), inner.data());
-    for (float& v : inner) v = activation_(v);
-    apply(weights.mlp_proj, inner.data(), branch.data());
+    mlp(weights, normed.data(), branch.data());
     for (int j = 0; j < width; ++j) token[j] += branch[j];
   }
 }
@@ -111,16 +108,18 @@ std::optional<Failure> Decoder::feed(KvRow& row, const Tokens& tokens, std::vect
     if (!row.holds(seams_.slot(fed.back())))
       return Failure{"IndexError", fmt::format("slot {} is outside the cache", seams_.slot(fed.back()))};
     const Token id = *seams_.embedding_row(tokens[static_cast<std::size_t>(i)], spec_.vocab);
-    for (int j = 0; j < width; ++j)
-      x[static_cast<std::size_t>(i) * width + j] =
-          wte_[static_cast<std::size_t>(id) * width + j] + wpe_[static_cast<std::size_t>(position) * width + j];
+    for (int j = 0; j < width; ++j) {
+      const float learned = rotary() ? 0.0F : wpe_[static_cast<std::size_t>(position) * width + j];
+      x[static_cast<std::size_t>(i) * width + j] = wte_[static_cast<std::size_t>(id) * width + j] + learned;
+    }
   }
   for (int l = 0; l < spec_.layers; ++l) block(blocks_[static_cast<std::size_t>(l)], row, l, fed, x);
   logits.resize(static_cast<std::size_t>(n) * spec_.vocab);
+  const std::vector<float>& head = lm_head_.empty() || seams_.head_is_embedding ? wte_ : lm_head_;
   std::vector<float> normed(width);
   for (int i = 0; i < n; ++i) {
     norm(ln_f_, &x[static_cast<std::size_t>(i) * width], normed.data());
-    kernels::linear(wte_.data(), nullptr, normed.data(), width, spec_.vocab, seams_.summation,
+    kernels::linear(head.data(), nullptr, normed.data(), width, spec_.vocab, seams_.summation,
                     &logits[static_cast<std::size_t>(i) * spec_.vocab]);
   }
   return std::nullopt;

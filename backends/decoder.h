@@ -1,4 +1,5 @@
-// GPT-2 in float32 over a cache: the one forward pass of the built-in backends.
+// Decoders in float32 over a cache: the one forward pass of the built-in backends. Families differ in the weights that they have
+// and in a few choices, which decoder_families.cpp reads; the pass is the same.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ class KvRow {
   virtual RowFacts facts() const = 0;
   virtual int past(int layer) const = 0;  ///< keys that a call finds
   virtual bool holds(int slot) const = 0;
-  virtual void write(int layer, int slot, const float* key, const float* value) = 0;  ///< of (width)
+  virtual void write(int layer, int slot, const float* key, const float* value) = 0;  ///< of (kv_width)
   virtual const float* key(int layer, int slot) const = 0;
   virtual const float* value(int layer, int slot) const = 0;
 };
@@ -38,30 +39,40 @@ class Decoder {
   std::optional<Failure> feed(KvRow& row, const Tokens& tokens, std::vector<float>& logits) const;
 
   const ModelSpec& spec() const { return spec_; }
+  int kv_width() const { return kv_heads_ * head_; }  ///< numbers in the keys of a token in a layer, and in its values
   const Seams& seams() const { return seams_; }
 
  private:
   struct Linear {
     std::vector<float> weight, bias;
     int in = 0, out = 0;
-  };  ///< weight (out, in)
+  };  ///< weight (out, in); no bias where it is empty
   struct Norm {
     std::vector<float> gain, bias;
-  };
+  };  ///< of the mean square alone where the bias is empty
   struct Block {
     Norm ln_1, ln_2;
-    Linear c_attn, c_proj, c_fc, mlp_proj;
+    Linear c_attn, c_proj, c_fc, mlp_proj;  ///< c_attn: queries, keys, values
+    Linear gate;                            ///< without outputs where the MLP has none
   };
 
   Decoder(const Model& model, const Seams& seams);
+  void read_gpt2(const Model& model);
+  void read_llama(const Model& model);
   void norm(const Norm& norm, const float* x, float* y) const;
   void apply(const Linear& linear, const float* x, float* y) const;
+  bool rotary() const { return !frequencies_.empty(); }
+  void rotate(float* heads, int count, int position) const;
   void attend(const KvRow& row, int layer, const Fed& fed, const float* query, float* out) const;
+  void mlp(const Block& weights, const float* x, float* out) const;
   void block(const Block& weights, KvRow& row, int layer, const std::vector<Fed>& fed, std::vector<float>& x) const;
 
   ModelSpec spec_;
   Seams seams_;
-  std::vector<float> wte_, wpe_;  // (vocab, width), (context, width)
+  int heads_ = 0, kv_heads_ = 0, head_ = 0;  // how many queries and how many keys a token has, and the size of each
+  std::vector<float> wte_, wpe_;             // (vocab, width), (context, width); no wpe where positions are rotary
+  std::vector<float> lm_head_;               // (vocab, width); empty: wte
+  std::vector<float> frequencies_;           // (head / 2) of rotary positions
   std::vector<Block> blocks_;
   Norm ln_f_;
   float (*activation_)(float) = nullptr;

@@ -14,7 +14,7 @@ class GrowingKv final : public KvRow {
 
   RowFacts facts() const override {
     const int n = grown_.length(0);
-    return {n, n, n, capacity_};
+    return {n, n, n, capacity_, n};
   }
   int past(int layer) const override { return grown_.length(layer); }
   bool holds(int) const override { return true; }
@@ -40,8 +40,9 @@ class GrowingKv final : public KvRow {
 
 class GrowingCache final : public Cache {
  public:
-  GrowingCache(int rows, int capacity, const ModelSpec& spec, const Seams& seams)
-      : seams_(seams), rows_(static_cast<std::size_t>(rows), GrowingKv(spec.layers, spec.width, capacity)) {}
+  GrowingCache(int rows, int capacity, const Decoder& decoder)
+      : seams_(decoder.seams()),
+        rows_(static_cast<std::size_t>(rows), GrowingKv(decoder.spec().layers, decoder.kv_width(), capacity)) {}
 
   KvRow& row(int r) override { return rows_[static_cast<std::size_t>(r)]; }
   int layer_length(int layer, int r) const override { return rows_[static_cast<std::size_t>(r)].past(layer); }
@@ -65,7 +66,7 @@ class EagerEngine final : public SessionEngine {
 
  private:
   std::unique_ptr<Cache> make_cache(int rows, int capacity) override {
-    return std::make_unique<GrowingCache>(rows, capacity, spec(), seams());
+    return std::make_unique<GrowingCache>(rows, capacity, decoder());
   }
 
   int complete_limit(const Complete& step) override { return std::min(step.capacity.value_or(kMaxCapacity), spec().context); }

@@ -11,7 +11,7 @@ Host session_host(const std::string& name) {
                                      "crop",   "peek",     "calls",    "layer_lengths"};
   Declarations& d = host.configuration.declarations;
   d.numeric = NumericClass{};
-  d.architectures = {"gpt2"};
+  d.architectures = {"gpt2", "llama"};
   d.bitwise = {"repeat", "process", "reset", "batch", "chunk"};
   d.max_rows = kMaxRows;
   d.max_capacity = kMaxCapacity;

@@ -64,6 +64,32 @@ void layer_norm(const float* x, const float* gain, const float* bias, int n, flo
   for (int i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
 
+void rms_norm(const float* x, const float* gain, int n, float epsilon, Summation order, float* y) {
+  const float mean = reduce(0, n, order, [x](int i) { return x[i] * x[i]; }) / static_cast<float>(n);
+  const float scale = 1.0F / std::sqrt(mean + epsilon);
+  for (int i = 0; i < n; ++i) y[i] = x[i] * scale * gain[i];
+}
+
+std::vector<float> rotary_frequencies(int head, float theta) {
+  std::vector<float> out;
+  for (int i = 0; i < head; i += 2) out.push_back(1.0F / std::pow(theta, static_cast<float>(i) / static_cast<float>(head)));
+  return out;
+}
+
+void rotate(float* x, int head, int position, const float* frequencies, Pairs pairs) {
+  const int half = head / 2;
+  for (int i = 0; i < half; ++i) {
+    float& first = pairs == Pairs::kHalves ? x[i] : x[2 * i];
+    float& second = pairs == Pairs::kHalves ? x[i + half] : x[2 * i + 1];
+    const float angle = static_cast<float>(position) * frequencies[i], c = std::cos(angle), s = std::sin(angle);
+    const float turned = first * c - second * s;
+    second = second * c + first * s;
+    first = turned;
+  }
+}
+
+float silu(float x) { return x / (1.0F + std::exp(-x)); }
+
 float gelu_tanh(float x) {
   constexpr float kRoot2OverPi = 0.79788456F;
   return 0.5F * x * (1.0F + std::tanh(kRoot2OverPi * (x + 0.044715F * x * x * x)));

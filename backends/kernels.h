@@ -21,6 +21,19 @@ void linear(const float* w, const float* bias, const float* x, int in, int out, 
 /// y (n) = gain * (x - mean) / sqrt(variance + epsilon) + bias (Ba et al. 2016, eq. 4). y may be x.
 void layer_norm(const float* x, const float* gain, const float* bias, int n, float epsilon, Summation order, float* y);
 
+/// y (n) = gain * x / sqrt(mean of x^2 + epsilon) (Zhang and Sennrich 2019, eq. 4). y may be x.
+void rms_norm(const float* x, const float* gain, int n, float epsilon, Summation order, float* y);
+
+/// Which numbers of a head a rotation takes together: i and i + head / 2, or 2 i and 2 i + 1.
+enum class Pairs { kHalves, kNeighbours };
+
+/// theta^(-2 i / head) for i below head / 2 (Su et al. 2021, section 3.2.2).
+std::vector<float> rotary_frequencies(int head, float theta);
+
+/// In place over x (head): pair i turned by position * frequencies[i].
+void rotate(float* x, int head, int position, const float* frequencies, Pairs pairs);
+
+float silu(float x);       ///< x / (1 + exp(-x)) (Elfwing et al. 2017)
 float gelu_tanh(float x);  ///< Hendrycks and Gimpel 2016, the approximation that GPT-2 uses
 float gelu_erf(float x);   ///< the exact form
 

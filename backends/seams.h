@@ -48,7 +48,7 @@ struct Tail {
   int position = 0;
 };
 
-/// One row of a cache that grows by concatenation: (layers) of (tokens, width).
+/// One row of a cache that grows by concatenation: (layers) of (tokens, width of a key).
 struct GrowingRow {
   int width = 0;
   std::vector<std::vector<float>> keys, values;
@@ -68,8 +68,19 @@ struct Seams {
   kernels::Summation summation = kernels::Summation::kForward;
   kernels::Softmax softmax = kernels::Softmax::kTwoPass;
   std::optional<float> norm_epsilon;                               ///< absent: the model's
-  std::string activation;                                          ///< empty: the model's
+  std::string activation;                                          ///< of gpt2; empty: the model's
   std::function<float(float)> stored = [](float x) { return x; };  ///< how a key or value is kept
+
+  // Where a family has rotary positions, grouped queries, a head of its own.
+  std::optional<float> rope_theta;  ///< absent: the model's
+  kernels::Pairs rope_pairs = kernels::Pairs::kHalves;
+  std::function<int(const Fed&, int position)> rope_position = [](const Fed&, int position) { return position; };
+  std::function<int(const Fed&, int slot)> key_position;  ///< set: keys are cached as they are, and rotated by it when read
+  std::function<int(int head, int heads, int kv_heads)> kv_head = [](int head, int heads, int kv_heads) {
+    return head / (heads / kv_heads);
+  };
+  bool gate_is_up = false;         ///< the activation goes on the other half of the MLP
+  bool head_is_embedding = false;  ///< whatever the model says
 
   // Where tokens go and what they see.
   std::function<int(const Fed&)> position_id = [](const Fed& f) { return f.row.length + f.index; };

@@ -9,7 +9,7 @@
 namespace cachet::backends {
 namespace {
 
-/// Keys and values of all rows: (layers, slots, width). Never cleared.
+/// Keys and values of all rows: (layers, slots, width of a key). Never cleared.
 struct Storage {
   int slots = 0;
   std::vector<float> keys, values;
@@ -63,9 +63,10 @@ class StaticKv final : public KvRow {
 
 class StaticCache final : public Cache {
  public:
-  StaticCache(StoragePtr storage, int rows, int capacity, const ModelSpec& spec, const Seams& seams)
-      : storage_(std::move(storage)), layers_(spec.layers) {
-    for (int r = 0; r < rows; ++r) rows_.emplace_back(storage_, seams.row_base(r, capacity), capacity, spec.width);
+  StaticCache(StoragePtr storage, int rows, int capacity, const Decoder& decoder)
+      : storage_(std::move(storage)), layers_(decoder.spec().layers) {
+    for (int r = 0; r < rows; ++r)
+      rows_.emplace_back(storage_, decoder.seams().row_base(r, capacity), capacity, decoder.kv_width());
   }
 
   StaticKv& row(int r) override { return rows_[static_cast<std::size_t>(r)]; }
@@ -88,7 +89,7 @@ class StaticCache final : public Cache {
 /// Storage that goes from session to session, and the loans of the current run.
 class Pool {
  public:
-  StoragePtr lend(int slots, const ModelSpec& spec) {
+  StoragePtr lend(int slots, const Decoder& decoder) {
     StoragePtr storage;
     auto at = free_.end();  // the smallest that suffices
     for (auto s = free_.begin(); s != free_.end(); ++s)
@@ -97,7 +98,7 @@ class Pool {
       storage = *at;
       free_.erase(at);
     } else {
-      const std::size_t size = static_cast<std::size_t>(spec.layers) * slots * spec.width;
+      const std::size_t size = static_cast<std::size_t>(decoder.spec().layers) * slots * decoder.kv_width();
       storage = std::make_shared<Storage>(Storage{slots, std::vector<float>(size), std::vector<float>(size)});
     }
     lent_.push_back(storage);
@@ -132,7 +133,7 @@ class StaticEngine final : public SessionEngine {
 
  private:
   std::unique_ptr<Cache> make_cache(int rows, int capacity) override {
-    return std::make_unique<StaticCache>(pool_.lend(rows * capacity, spec()), rows, capacity, spec(), seams());
+    return std::make_unique<StaticCache>(pool_.lend(rows * capacity, decoder()), rows, capacity, decoder());
   }
 
   void close(Cache& cache) override { pool_.give_back(static_cast<StaticCache&>(cache).storage(), seams().close_ends_the_loan); }
@@ -173,7 +174,7 @@ class StaticEngine final : public SessionEngine {
   void complete(const Complete& step, Report& report) override {
     if (!retained_) {
       retained_ =
-          std::make_unique<StaticCache>(pool_.lend(kMaxRows * kMaxCapacity, spec()), kMaxRows, kMaxCapacity, spec(), seams());
+          std::make_unique<StaticCache>(pool_.lend(kMaxRows * kMaxCapacity, decoder()), kMaxRows, kMaxCapacity, decoder());
       retained_tokens_.resize(kMaxRows);
       retained_prompts_.resize(kMaxRows);
       retained_logits_.resize(kMaxRows);

@@ -48,7 +48,11 @@ Result<std::pair<const Architecture*, ModelSpec>> read_config(const fs::path& fi
   auto json = parse_object(*text, file.string());
   if (!json) return json.error();
   Config config;
-  for (const auto& [key, value] : json->items()) config[key] = to_value(value);
+  for (const auto& [key, value] : json->items()) {
+    config[key] = to_value(value);
+    if (!value.is_object()) continue;
+    for (const auto& [inside, part] : value.items()) config[key + "." + inside] = to_value(part);
+  }
   const auto type = config.find("model_type");
   const auto* family = type == config.end() ? nullptr : std::get_if<std::string>(&type->second);
   const Architecture* architecture = family ? reference::find_architecture(*family) : nullptr;
@@ -103,7 +107,7 @@ Result<ModelPtr> read_checkpoint(const fs::path& directory) {
   if (infos_bound > file->tensors().size()) {
     return Error{path.string(), 0,
                  "holds " + std::to_string(file->tensors().size()) +
-                     " tensors; expected those of n_layer = " + std::to_string(spec.layers) + " layers"};
+                     " tensors; expected those of " + std::to_string(spec.layers) + " layers"};
   }
   std::map<std::string, std::vector<std::int64_t>> expected;
   for (const auto& info : architecture->tensors(spec)) expected[info.name] = info.shape;
@@ -112,7 +116,7 @@ Result<ModelPtr> read_checkpoint(const fs::path& directory) {
   model->spec = spec;
   model->spec.weights = {WeightRecipe::Kind::kDirectory, directory.string(), 0};
   for (const StoredTensor& stored : file->tensors()) {
-    const std::string name = architecture->canonical_name(stored.name);
+    const std::string name = architecture->canonical_name(spec, stored.name);
     if (name.empty()) continue;
     const auto shape = expected.find(name);
     if (shape == expected.end())

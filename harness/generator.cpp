@@ -5,8 +5,10 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <set>
 
 #include "harness/checkpoint.h"
+#include "reference/architecture.h"
 
 namespace cachet {
 namespace {
@@ -433,18 +435,46 @@ class Builder {
   std::vector<Tokens> prompts_;
 };
 
-ModelSpec random_spec(Draw& draw, const Configuration& configuration) {
-  ModelSpec spec;
-  const auto& families = configuration.declarations.architectures;
-  if (!families.empty() && std::find(families.begin(), families.end(), spec.family) == families.end())
-    spec.family = families.front();
+/// The families that a backend takes: those it declares, or else the one of a spec without choices.
+std::vector<std::string> families_of(const Configuration& configuration) {
+  std::vector<std::string> out;
+  for (const std::string& family : configuration.declarations.architectures)
+    if (reference::find_architecture(family) != nullptr) out.push_back(family);
+  if (out.empty()) out.push_back(ModelSpec{}.family);
+  return out;
+}
+
+/// Choices that only some families have, each of them known to the family.
+void choose(Draw& draw, const std::set<std::string>& choices, ModelSpec& spec) {
+  if (choices.count("kv_heads")) {
+    if (draw.chance(50)) {  // groups of two, and two of them: fewer cannot tell which group a query is in
+      spec.width = spec.width / spec.heads * 4;
+      spec.heads = 4;
+      spec.kv_heads = 2;
+    } else if (spec.heads > 1 && draw.chance(50)) {
+      spec.kv_heads = 1;
+    }
+  }
+  if (choices.count("head_dim") && draw.chance(15)) spec.head_dim = draw.pick(std::vector<int>{2, 4, 6});
+  if (choices.count("rope_theta") && draw.chance(60)) {
+    spec.rope_theta = draw.pick(std::vector<double>{100, 500'000});
+    if (spec.head_dim == 2) spec.head_dim = 4;  // a head of one pair does not depend on the base
+    if (spec.head_dim == 0) spec.width = std::max(spec.width, 4 * spec.heads);
+  }
+  if (choices.count("tie_word_embeddings")) spec.tie_word_embeddings = draw.chance(40);
+}
+
+ModelSpec random_spec(Draw& draw, const std::string& family) {
+  ModelSpec spec = standard_spec(family);
   spec.layers = draw.pick(std::vector<int>{1, 1, 1, 2, 2, 3});
   spec.heads = draw.pick(std::vector<int>{1, 1, 2, 4});
   spec.width = spec.heads * draw.pick(std::vector<int>{2, 2, 4, 4, 8});
   spec.vocab = draw.pick(std::vector<int>{2, 3, 4, 5, 8, 16, 32});
   spec.context = draw.pick(std::vector<int>{8, 12, 16, 24, 32});
-  if (draw.chance(15)) spec.activation = "gelu";
+  const auto& activations = reference::find_architecture(family)->activations;
+  if (activations.size() > 1 && draw.chance(15)) spec.activation = activations[1];
   if (draw.chance(10)) spec.norm_epsilon = 1e-3;
+  choose(draw, reference::find_architecture(family)->choices, spec);
   spec.weights.seed = static_cast<std::uint64_t>(draw.between(0, 999'999));
   return spec;
 }
@@ -466,8 +496,12 @@ std::uint64_t hash_seed(std::uint64_t seed, const std::string& text, std::uint64
 std::vector<ModelSpec> model_pool(std::uint64_t seed, const Configuration& configuration) {
   constexpr double kDearLoad_s = 0.2;
   RapidDraw draw(seed);
-  std::vector<ModelSpec> out = {random_spec(draw, configuration)};
-  if (configuration.declarations.load_cost_s.value_or(0) < kDearLoad_s) out.push_back(random_spec(draw, configuration));
+  const std::vector<std::string> families = families_of(configuration);
+  const auto last = static_cast<std::int64_t>(families.size()) - 1;
+  auto family = static_cast<std::size_t>(draw.between(0, last));  // the second model is of the next one
+  std::vector<ModelSpec> out = {random_spec(draw, families[family])};
+  if (configuration.declarations.load_cost_s.value_or(0) < kDearLoad_s)
+    out.push_back(random_spec(draw, families[(family + 1) % families.size()]));
   return out;
 }
 
@@ -491,9 +525,10 @@ std::optional<std::string> misfit(const Case& value, const Property& law, const 
   std::map<std::string, ModelSpec> held;
   for (const Event& event : value.trace.events) {
     if (const auto* load = std::get_if<Load>(&event)) {
-      const reference::Architecture* family = reference::find_architecture(load->spec.family);
-      if (family == nullptr) return "no family is called " + load->spec.family;
-      if (const auto wrong = family->validate(load->spec)) return to_string(*wrong);
+      if (const auto wrong = check_model_spec(load->spec)) return to_string(*wrong);
+      const auto& families = configuration.declarations.architectures;
+      if (!families.empty() && std::count(families.begin(), families.end(), load->spec.family) == 0)
+        return "family " + load->spec.family + " is not declared";
       held[load->handle] = load->spec;
     }
     if (const auto* unload = std::get_if<Unload>(&event)) held.erase(unload->handle);

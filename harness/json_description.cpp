@@ -250,6 +250,8 @@ Json spec_to_json(const ModelSpec& spec) {
           {"heads", spec.heads},           {"width", spec.width},
           {"vocab", spec.vocab},           {"context", spec.context},
           {"inner", spec.inner},           {"norm_epsilon", spec.norm_epsilon},
+          {"kv_heads", spec.kv_heads},     {"head_dim", spec.head_dim},
+          {"rope_theta", spec.rope_theta}, {"tie_word_embeddings", spec.tie_word_embeddings},
           {"activation", spec.activation}, {"weights", to_string(spec.weights)}};
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/step_parts.h"
+#include "reference/architecture.h"
 
 namespace cachet {
 namespace {
@@ -70,10 +71,22 @@ std::int64_t weight_rank(const WeightRecipe& recipe) {
   return static_cast<std::int64_t>(patterns.size());  // a directory is kept: it has no simpler form
 }
 
+/// In the order of the table of families: simplest first.
+std::int64_t family_rank(const std::string& family) {
+  const auto& all = reference::architectures();
+  return std::find_if(all.begin(), all.end(), [&](const auto& a) { return a.name == family; }) - all.begin();
+}
+
+/// A head size of its own ranks before the width, so that a model without one may be the wider.
 void append_model(const ModelSpec& spec, Rank& out) {
-  for (const int n : {spec.layers, spec.heads, spec.width, spec.inner, spec.vocab}) out.push_back(n);
-  out.push_back(spec.norm_epsilon == ModelSpec{}.norm_epsilon ? 0 : 1);
-  out.push_back(spec.activation == ModelSpec{}.activation ? 0 : 1);
+  const ModelSpec plain = standard_spec(spec.family);
+  out.push_back(family_rank(spec.family));
+  for (const int n : {spec.layers, spec.heads, spec.head_dim, spec.width, spec.inner, spec.vocab, spec.kv_heads})
+    out.push_back(n);
+  out.push_back(spec.tie_word_embeddings == plain.tie_word_embeddings ? 0 : 1);
+  out.push_back(spec.norm_epsilon == plain.norm_epsilon ? 0 : 1);
+  out.push_back(spec.activation == plain.activation ? 0 : 1);
+  out.push_back(spec.rope_theta == plain.rope_theta ? 0 : spec.rope_theta == kOtherTheta ? 1 : 2);
   out.push_back(weight_rank(spec.weights));
 }
 

@@ -90,7 +90,8 @@ std::vector<Case> canonical_forms(const Case& value);
 /// pairs).
 WeightRecipe telling_weights();
 
-/// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, telling weights.
+/// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, telling weights. Choices of the
+/// family that the model still has although they can be dropped are kept in a standard form: the failure needs them.
 ModelSpec standard_model(const ModelSpec& of);
 
 /// The case on the standard model, its ids brought into that vocabulary; nullopt where a model comes from a directory.

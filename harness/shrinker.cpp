@@ -165,7 +165,7 @@ ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Propert
   descend(search, passes);
   // A descent ends where no pass finds a simpler case, which may depend on where it began. So the small cases are tried from
   // below, and every search that came to the same calls goes on from the same model and tokens where those fail too.
-  constexpr long kMostBelow = 200, kMostForms = 40;
+  constexpr long kMostBelow = 200, kMostForms = 64;
   const auto settle = [&] {
     for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
       before = skeleton(search.best());

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,7 +25,8 @@ struct TensorInfo {
   int fan_in;  ///< number of terms in each of its sums; 1 where it takes part in none
 };
 
-/// A scalar of config.json.
+/// A scalar of config.json. A list or an object is its JSON text; scalars inside an object are also there by themselves, under
+/// "object.key".
 using ConfigValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 using Config = std::map<std::string, ConfigValue>;
 
@@ -41,13 +43,16 @@ struct Rows {
 
 struct Architecture {
   std::string name;                                      ///< family, also `model_type` of config.json
+  ModelSpec standard;                                    ///< every choice at its default
+  std::vector<std::string> activations;                  ///< those that it takes, its standard one first
+  std::set<std::string> choices;                         ///< keys of a spec beside those that every family has
   std::vector<TensorInfo> (*tensors)(const ModelSpec&);  ///< every tensor, in the order of files and recipes
   std::optional<Error> (*validate)(const ModelSpec&);    ///< contradictions within the spec
   Config (*to_config)(const ModelSpec&);                 ///< the published layout of config.json
   Result<ModelSpec> (*from_config)(const Config&);       ///< unknown or contradictory keys are errors that name the key
   /// The parameter (a name in `tensors`) that a tensor of a stored file stands for: other published names of it, tied copies.
   /// Empty for buffers that hold no parameter. What it does not know it returns as it is.
-  std::string (*canonical_name)(const std::string& stored);
+  std::string (*canonical_name)(const ModelSpec& spec, const std::string& stored);
   Rows (*forward)(const Model&, const Tokens& history, Arithmetic& arithmetic);  ///< all rows, from the whole history
 };
 

@@ -58,4 +58,25 @@ void Arithmetic::linear(int t, std::span<const double> x, const Tensor& weight, 
   for (Eigen::Index j = 0; j < out; ++j) y[j] += rounding_.compute * kUniformDeviation * std::sqrt(squares[j]) * normal(t);
 }
 
+void Arithmetic::product(int t, std::span<const double> x, const Tensor& weight, std::span<double> y) {
+  using Column = Eigen::Map<const Eigen::ArrayXd, 0, Eigen::InnerStride<>>;
+  const auto in = static_cast<Eigen::Index>(x.size());
+  const auto out = static_cast<Eigen::Index>(y.size());
+  Eigen::Map<Eigen::ArrayXd> sum(y.data(), out);
+  const auto column = [&](int k) { return Column(weight.data.data() + k, out, Eigen::InnerStride<>(in)); };
+  sum.setZero();
+  if (exact_) {
+    for (int k = 0; k < in; ++k) sum += x[k] * column(k);
+    return;
+  }
+  squares_.resize(out);
+  Eigen::Map<Eigen::ArrayXd> squares(squares_.data(), out);
+  squares.setZero();
+  for (const int k : order(t, static_cast<int>(in))) {
+    sum += x[k] * column(k);
+    squares += sum.square() + (x[k] * column(k)).square();
+  }
+  for (Eigen::Index j = 0; j < out; ++j) y[j] += rounding_.compute * kUniformDeviation * std::sqrt(squares[j]) * normal(t);
+}
+
 }  // namespace cachet::reference

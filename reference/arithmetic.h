@@ -83,6 +83,9 @@ class Arithmetic {
   /// y = x W + bias: x (in), weight (in, out), bias (out), y (out).
   void linear(int t, std::span<const double> x, const Tensor& weight, const Tensor& bias, std::span<double> y);
 
+  /// y = W x: x (in), weight (out, in), y (out).
+  void product(int t, std::span<const double> x, const Tensor& weight, std::span<double> y);
+
  private:
   static constexpr double kUniformDeviation = 0.57735026918962576;  // of a uniform variable in [-1, 1]
 

@@ -80,6 +80,11 @@ const ConfigValue* ConfigReader::find(const std::string& key) {
   return it == config_.end() ? nullptr : &it->second;
 }
 
+bool ConfigReader::reads_inside(const std::string& object) const {
+  const auto next = asked_.lower_bound(object + ".");
+  return next != asked_.end() && next->rfind(object + ".", 0) == 0;
+}
+
 void ConfigReader::complain(const std::string& key, const std::string& what) {
   if (!error_) error_ = Error{"", 0, key + " " + what};
 }
@@ -121,6 +126,20 @@ std::string ConfigReader::text(const std::string& key, const std::string& fallba
   return fallback;
 }
 
+bool ConfigReader::flag(const std::string& key, bool fallback) {
+  const ConfigValue* value = find(key);
+  if (is_null(value)) return fallback;
+  if (const auto* flag = std::get_if<bool>(value)) return *flag;
+  complain(key, "has a bad value; expected true or false");
+  return fallback;
+}
+
+bool ConfigReader::has(const std::string& key) { return !is_null(find(key)); }
+
+void ConfigReader::require_null(const std::string& key) {
+  if (has(key)) complain(key, "is not supported; expected null");
+}
+
 void ConfigReader::require(const std::string& key, bool value) {
   const ConfigValue* found = find(key);
   if (is_null(found)) return;
@@ -131,6 +150,8 @@ void ConfigReader::require(const std::string& key, bool value) {
 Result<ModelSpec> ConfigReader::finish(const ModelSpec& spec, const std::set<std::string>& harmless) {
   for (const auto& [key, value] : config_) {
     if (asked_.count(key) || harmless.count(key) || common_keys().count(key)) continue;
+    // What an object holds is judged with the object, unless the family reads inside it.
+    if (const auto dot = key.find('.'); dot != std::string::npos && !reads_inside(key.substr(0, dot))) continue;
     // Where a flag of another family is written out as off, null or empty it says nothing.
     const bool* flag = std::get_if<bool>(&value);
     const auto* string = std::get_if<std::string>(&value);

@@ -17,9 +17,14 @@ class ConfigReader {
   int size(const std::string& key, int fallback);
   double positive(const std::string& key, double fallback);
   std::string text(const std::string& key, const std::string& fallback);
+  bool flag(const std::string& key, bool fallback);
+
+  /// Is there a value that is not null? The key counts as asked for.
+  bool has(const std::string& key);
 
   /// A switch that this family supports in one position only; absent means that position.
   void require(const std::string& key, bool value);
+  void require_null(const std::string& key);
 
   void complain(const std::string& key, const std::string& what);
   bool ok() const { return !error_; }
@@ -30,6 +35,7 @@ class ConfigReader {
 
  private:
   const ConfigValue* find(const std::string& key);
+  bool reads_inside(const std::string& object) const;
 
   const Config& config_;
   std::set<std::string> asked_;

@@ -15,10 +15,12 @@ std::uint64_t digest_of(const Model& model) {
   const ModelSpec& spec = model.spec;
   text(spec.family);
   text(spec.activation);
-  // The recipe is left out, and `inner` shows in the shapes: a model written and read again is the same model.
+  // The recipe is left out; `inner`, `kv_heads` and `head_dim` show in the shapes and `tie_word_embeddings` in the names: a model
+  // written and read again is the same model.
   for (const int size : {spec.layers, spec.heads, spec.width, spec.vocab, spec.context})
     hash = mix(hash, static_cast<std::uint64_t>(size));
   hash = mix(hash, std::bit_cast<std::uint64_t>(spec.norm_epsilon));
+  if (spec.rope_theta != ModelSpec{}.rope_theta) hash = mix(hash, std::bit_cast<std::uint64_t>(spec.rope_theta));
   for (const auto& [name, tensor] : model.tensors) {
     text(name);
     for (const std::int64_t size : tensor.shape) hash = mix(hash, static_cast<std::uint64_t>(size));

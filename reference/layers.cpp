@@ -16,6 +16,10 @@ constexpr double kElementary = 2;
 /// A variance computed as E[x^2] - E[x]^2 keeps the rounding of the squares, of their sum and of both factors of the mean.
 constexpr double kMoments = 4;
 
+/// Units in the last place of a rotary frequency theta^-p beyond the elementary ones: libraries without a power function
+/// exponentiate -p log(theta), whose rounding the exponential turns into a relative error of that size.
+double power_units(double frequency) { return kElementary + std::abs(std::log(frequency)); }
+
 double elementary(Arithmetic& a, int t, double value) { return a.round(t, value, kElementary * std::abs(value)); }
 
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), Hendrycks and Gimpel, Gaussian Error Linear Units, section 2.
@@ -29,6 +33,14 @@ double gelu_new(Arithmetic& a, int t, double x) {
 double gelu(Arithmetic& a, int t, double x) {
   const double erf = elementary(a, t, std::erf(a.round(t, x / std::numbers::sqrt2)));
   return a.round(t, 0.5 * x * a.round(t, 1 + erf, 1));
+}
+
+/// x / (1 + exp(-x)), Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units, section 2. Some engines take the logistic function
+/// as 0.5 + 0.5 tanh(x / 2), which rounds at 1 however small it is.
+double silu(Arithmetic& a, int t, double x) {
+  const double exponential = elementary(a, t, std::exp(-x));
+  const double logistic = a.round(t, 1 / a.round(t, 1 + exponential), 1);
+  return a.round(t, x * logistic);
 }
 
 }  // namespace
@@ -52,6 +64,15 @@ void layer_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& g
   }
 }
 
+void rms_norm(Arithmetic& a, int t, std::span<const double> x, const Tensor& gain, double epsilon, std::span<double> out) {
+  const int width = static_cast<int>(x.size());
+  RunningSum squares;
+  for (const int i : a.order(t, width)) squares.add(x[i] * x[i]);
+  const double mean = a.round(t, a.close(t, squares) / width);
+  const double inverse = elementary(a, t, 1 / std::sqrt(a.round(t, mean + epsilon)));
+  for (int i = 0; i < width; ++i) out[i] = a.round(t, a.round(t, x[i] * inverse) * gain.data[i]);
+}
+
 void softmax(Arithmetic& a, int t, std::span<double> scores) {
   const double top = *std::max_element(scores.begin(), scores.end());
   for (double& s : scores) s = elementary(a, t, std::exp(a.round(t, s - top, std::max(std::abs(s), std::abs(top)))));
@@ -64,6 +85,8 @@ void softmax(Arithmetic& a, int t, std::span<double> scores) {
 void activate(Arithmetic& a, int t, const std::string& activation, std::span<double> x) {
   if (activation == "gelu") {
     for (double& v : x) v = gelu(a, t, v);
+  } else if (activation == "silu") {
+    for (double& v : x) v = silu(a, t, v);
   } else {
     for (double& v : x) v = gelu_new(a, t, v);
   }
@@ -71,6 +94,45 @@ void activate(Arithmetic& a, int t, const std::string& activation, std::span<dou
 
 void add(Arithmetic& a, int t, std::span<double> x, std::span<const double> y) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = a.round(t, x[i] + y[i]);
+}
+
+Rotation rotation(Arithmetic& a, int t, int head, double theta) {
+  Rotation out;
+  for (int i = 0; i < head / 2; ++i) {
+    const double exact = std::pow(theta, -2.0 * i / head);
+    const double frequency = a.round(t, exact, exact * power_units(exact));
+    const double angle = a.round(t, t * frequency);
+    out.cosines.push_back(elementary(a, t, std::cos(angle)));
+    out.sines.push_back(elementary(a, t, std::sin(angle)));
+  }
+  return out;
+}
+
+void rotate(Arithmetic& a, int t, const Rotation& rotation, std::span<double> x) {
+  const std::size_t half = rotation.cosines.size();
+  for (std::size_t i = 0; i < half; ++i) {
+    const double c = rotation.cosines[i], s = rotation.sines[i];
+    const double first = x[i], second = x[i + half];
+    x[i] = a.round(t, first * c - second * s, std::abs(first * c) + std::abs(second * s));
+    x[i + half] = a.round(t, second * c + first * s, std::abs(second * c) + std::abs(first * s));
+  }
+}
+
+Rows empty_rows(const Arithmetic& a, int tokens, int vocab, int width) {
+  Rows rows{tokens, vocab, std::vector<double>(static_cast<std::size_t>(tokens) * vocab), {}, width};
+  if (a.exact()) rows.magnitudes.resize(rows.logits.size());
+  return rows;
+}
+
+void head_row(Arithmetic& a, int t, std::span<const double> x, const Tensor& weight, Rows& rows) {
+  const int width = static_cast<int>(x.size());
+  const auto order = a.order(t, width);
+  for (int j = 0; j < rows.vocab; ++j) {
+    const double* token = weight.data.data() + static_cast<std::size_t>(j) * width;  // (width)
+    const std::size_t at = static_cast<std::size_t>(t) * rows.vocab + j;
+    rows.logits[at] = dot(a, t, order, x.data(), token);
+    if (a.exact()) rows.magnitudes[at] = magnitude(x.data(), token, width);
+  }
 }
 
 double dot(Arithmetic& a, int t, std::span<const int> order, const double* x, const double* y) {

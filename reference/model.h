@@ -41,16 +41,23 @@ struct ModelSpec {
   int heads = 1;
   int width = 2;  ///< d_model; a multiple of heads
   int vocab = 4;
-  int context = 8;  ///< number of positions the model itself can express
-  int inner = 0;    ///< width of the MLP; 0 means the family's default (gpt2: 4 * width)
+  int context = 8;   ///< number of positions the model itself can express
+  int inner = 0;     ///< width of the MLP; 0 means the family's default (gpt2: 4 * width; llama: 8 / 3 * width, rounded up)
+  int kv_heads = 0;  ///< llama: heads of keys and values, a divisor of heads; 0 means as many as heads
+  int head_dim = 0;  ///< llama: size of a head, even; 0 means width / heads
   double norm_epsilon = 1e-5;
   std::string activation = "gelu_new";
+  double rope_theta = 10000;         ///< llama: base of the rotary angles
+  bool tie_word_embeddings = false;  ///< llama: the head is the token embedding (gpt2's always is, and says nothing here)
   WeightRecipe weights;
 
   bool operator==(const ModelSpec&) const = default;
 };
 
-/// "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0"; choices at their default are left out.
+/// A spec of the family with every choice at its default: what to_string leaves out. Of an unknown family that of gpt2.
+ModelSpec standard_spec(const std::string& family);
+
+/// "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0"; choices at the family's default are left out.
 std::string to_string(const ModelSpec& spec);
 
 /// The inverse of to_string: words[0] is the family, the others key=value. Unknown keys, bad values and contradictions
@@ -67,7 +74,7 @@ struct Tensor {
 };
 
 /// Sizes, choices and numbers. Tensors are named as in the Hugging Face layout of the family
-/// ("transformer.h.0.attn.c_attn.weight"); gpt2 linear weights are (in, out).
+/// ("transformer.h.0.attn.c_attn.weight"); gpt2 linear weights are (in, out), llama's (out, in).
 struct Model {
   ModelSpec spec;
   std::map<std::string, Tensor> tensors;

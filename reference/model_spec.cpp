@@ -1,7 +1,9 @@
 // ModelSpec and WeightRecipe as text, and the checks that a spec must pass before anything is allocated for it.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <variant>
 
 #include "reference/architecture.h"
 #include "reference/config_reader.h"
@@ -65,6 +67,84 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
+/// A key of the text form and the member it stands for.
+struct Field {
+  const char* key;
+  std::variant<int ModelSpec::*, double ModelSpec::*, bool ModelSpec::*, std::string ModelSpec::*> member;
+  bool always;  ///< printed also at its default, and a key of every family
+};
+
+/// In the order in which they are printed, before the weights.
+const std::vector<Field>& fields() {
+  static const std::vector<Field> table = {
+      {"layers", &ModelSpec::layers, true},
+      {"heads", &ModelSpec::heads, true},
+      {"width", &ModelSpec::width, true},
+      {"vocab", &ModelSpec::vocab, true},
+      {"context", &ModelSpec::context, true},
+      {"inner", &ModelSpec::inner, false},
+      {"kv_heads", &ModelSpec::kv_heads, false},
+      {"head_dim", &ModelSpec::head_dim, false},
+      {"norm_epsilon", &ModelSpec::norm_epsilon, false},
+      {"activation", &ModelSpec::activation, false},
+      {"rope_theta", &ModelSpec::rope_theta, false},
+      {"tie_word_embeddings", &ModelSpec::tie_word_embeddings, false},
+  };
+  return table;
+}
+
+const Field* find_field(const std::string& key) {
+  for (const Field& field : fields())
+    if (field.key == key) return &field;
+  return nullptr;
+}
+
+bool is_at(const Field& field, const ModelSpec& spec, const ModelSpec& other) {
+  return std::visit([&](auto member) { return spec.*member == other.*member; }, field.member);
+}
+
+std::string print_value(int value) { return std::to_string(value); }
+std::string print_value(double value) { return print_number(value); }
+std::string print_value(bool value) { return value ? "true" : "false"; }
+std::string print_value(const std::string& value) { return value; }
+std::string print_field(const Field& field, const ModelSpec& spec) {
+  return std::visit([&](auto member) { return print_value(spec.*member); }, field.member);
+}
+
+/// What is wrong with the text of a value, empty when it was read.
+std::string read_value(const std::string& text, int& value) { return read_number(text, value) ? "" : "an integer"; }
+std::string read_value(const std::string& text, double& value) { return read_number(text, value) ? "" : "a number above 0"; }
+std::string read_value(const std::string& text, bool& value) {
+  value = text == "true";
+  return value || text == "false" ? "" : "true or false";
+}
+std::string read_value(const std::string& text, std::string& value) {
+  value = text;
+  return "";
+}
+std::optional<Error> read_field(const Field& field, const std::string& text, ModelSpec& spec) {
+  const std::string expected = std::visit([&](auto member) { return read_value(text, spec.*member); }, field.member);
+  if (expected.empty()) return std::nullopt;
+  return complaint(std::string(field.key) + ": bad value '" + text + "'; expected " + expected);
+}
+
+/// Parameters of all tensors; layers are alike.
+double parameters_of(const reference::Architecture& architecture, ModelSpec spec) {
+  const double layers = spec.layers;
+  const auto with = [&](int count) {
+    spec.layers = count;
+    double total = 0;
+    for (const auto& info : architecture.tensors(spec)) {
+      double size = 1;
+      for (const std::int64_t dimension : info.shape) size *= static_cast<double>(dimension);
+      total += size;
+    }
+    return total;
+  };
+  const double one = with(1), two = with(2);
+  return one + (layers - 1) * (two - one);
+}
+
 }  // namespace
 
 std::string to_string(const WeightRecipe& recipe) {
@@ -109,18 +189,17 @@ Result<WeightRecipe> parse_weight_recipe(const std::string& text) {
   return complaint("weights: unknown recipe '" + text + "'; expected seed:N, pattern:NAME or directory:PATH");
 }
 
+ModelSpec standard_spec(const std::string& family) {
+  const reference::Architecture* architecture = reference::find_architecture(family);
+  return architecture ? architecture->standard : ModelSpec{};
+}
+
 std::string to_string(const ModelSpec& spec) {
-  const ModelSpec standard;
+  const ModelSpec standard = standard_spec(spec.family);
   std::string out = spec.family;
   const auto put = [&](const char* key, const std::string& value) { out += std::string(" ") + key + "=" + value; };
-  put("layers", std::to_string(spec.layers));
-  put("heads", std::to_string(spec.heads));
-  put("width", std::to_string(spec.width));
-  put("vocab", std::to_string(spec.vocab));
-  put("context", std::to_string(spec.context));
-  if (spec.inner != standard.inner) put("inner", std::to_string(spec.inner));
-  if (spec.norm_epsilon != standard.norm_epsilon) put("norm_epsilon", print_number(spec.norm_epsilon));
-  if (spec.activation != standard.activation) put("activation", spec.activation);
+  for (const Field& field : fields())
+    if (field.always || !is_at(field, spec, standard)) put(field.key, print_field(field, spec));
   put("weights", to_string(spec.weights));
   return out;
 }
@@ -143,26 +222,35 @@ std::optional<Error> check_model_spec(const ModelSpec& spec) {
   if (auto error = bad("vocab", spec.vocab, 1)) return error;
   if (auto error = bad("context", spec.context, 1)) return error;
   if (auto error = bad("inner", spec.inner, 0)) return error;
+  if (auto error = bad("kv_heads", spec.kv_heads, 0)) return error;
+  if (auto error = bad("head_dim", spec.head_dim, 0)) return error;
   if (spec.width % spec.heads != 0) {
     return complaint("width: " + std::to_string(spec.width) + " is not a multiple of heads=" + std::to_string(spec.heads) +
                      "; expected width = heads x head size");
   }
-  if (!std::isfinite(spec.norm_epsilon) || spec.norm_epsilon <= 0) {
-    return complaint("norm_epsilon: bad value " + print_number(spec.norm_epsilon) + "; expected a number above 0");
+  for (const auto& [key, value] : {std::pair("norm_epsilon", spec.norm_epsilon), std::pair("rope_theta", spec.rope_theta)}) {
+    if (!std::isfinite(value) || value <= 0)
+      return complaint(std::string(key) + ": bad value " + print_number(value) + "; expected a number above 0");
   }
+  for (const char* key : {"kv_heads", "head_dim", "rope_theta", "tie_word_embeddings"})
+    if (!architecture->choices.count(key) && !is_at(*find_field(key), spec, architecture->standard))
+      return complaint(std::string(key) + ": " + spec.family + " has no such choice; expected none");
+  const auto& activations = architecture->activations;
+  if (std::find(activations.begin(), activations.end(), spec.activation) == activations.end())
+    return complaint("activation: unknown activation '" + spec.activation + "' for " + spec.family + "; expected " +
+                     joined(activations));
   if (auto error = architecture->validate(spec)) return error;
   if (spec.weights.kind == WeightRecipe::Kind::kDirectory) return std::nullopt;
-  const double width = spec.width, inner = spec.inner > 0 ? spec.inner : 4 * width;
-  const double parameters = (double{1} * spec.vocab + spec.context) * width + spec.layers * width * (4 * width + 2 * inner);
+  const double parameters = parameters_of(*architecture, spec);
   if (parameters > kMostParameters)
-    return complaint("width: a model of about " + print_number(parameters) +
+    return complaint("width: a model of about " + print_number(std::round(parameters)) +
                      " parameters is too large to be made from a recipe; expected at most " + print_number(kMostParameters));
   return std::nullopt;
 }
 
 Result<ModelSpec> parse_model_spec(const std::vector<std::string>& words) {
   if (words.empty() || words[0].empty()) return complaint("family: missing; expected 'gpt2 layers=1 heads=1 ...'");
-  ModelSpec spec;
+  ModelSpec spec = standard_spec(words[0]);
   spec.family = words[0];
   std::set<std::string> seen;
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -170,27 +258,16 @@ Result<ModelSpec> parse_model_spec(const std::vector<std::string>& words) {
     if (equals == std::string::npos) return complaint(words[i] + ": not understood; expected key=value");
     const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
     if (!seen.insert(key).second) return complaint(key + ": given twice; expected it once");
-    int* size = key == "layers"    ? &spec.layers
-                : key == "heads"   ? &spec.heads
-                : key == "width"   ? &spec.width
-                : key == "vocab"   ? &spec.vocab
-                : key == "context" ? &spec.context
-                : key == "inner"   ? &spec.inner
-                                   : nullptr;
-    if (size) {
-      if (!read_number(value, *size)) return complaint(key + ": bad value '" + value + "'; expected an integer");
-    } else if (key == "norm_epsilon") {
-      if (!read_number(value, spec.norm_epsilon))
-        return complaint(key + ": bad value '" + value + "'; expected a number above 0");
-    } else if (key == "activation") {
-      spec.activation = value;
-    } else if (key == "weights") {
+    if (key == "weights") {
       auto recipe = parse_weight_recipe(value);
       if (!recipe) return recipe.error();
       spec.weights = *recipe;
+    } else if (const Field* field = find_field(key)) {
+      if (auto error = read_field(*field, value, spec)) return *error;
     } else {
-      return complaint(
-          key + ": unknown key; expected layers, heads, width, vocab, context, inner, norm_epsilon, activation or weights");
+      std::vector<std::string> known;
+      for (const Field& each : fields()) known.emplace_back(each.key);
+      return complaint(key + ": unknown key; expected " + joined(known) + " or weights");
     }
   }
   if (auto error = check_model_spec(spec)) return *error;

@@ -41,12 +41,7 @@ std::vector<TensorInfo> tensors(const ModelSpec& spec) {
   return out;
 }
 
-std::optional<Error> validate(const ModelSpec& spec) {
-  if (spec.activation != "gelu_new" && spec.activation != "gelu") {
-    return Error{"", 0, "activation: unknown activation '" + spec.activation + "'; expected gelu_new or gelu"};
-  }
-  return std::nullopt;
-}
+std::optional<Error> validate(const ModelSpec&) { return std::nullopt; }
 
 Config to_config(const ModelSpec& spec) {
   // The dropouts and token ids are written since their defaults (0.1; 50256) would change a training run or name ids outside a
@@ -120,7 +115,7 @@ Result<ModelSpec> from_config(const Config& config) {
 }
 
 /// Files of the bare model lack the prefix; older ones hold the causal masks as buffers; some repeat the tied head.
-std::string canonical_name(const std::string& stored) {
+std::string canonical_name(const ModelSpec&, const std::string& stored) {
   if (stored == "lm_head.weight") return "transformer.wte.weight";
   const std::string name = stored.rfind("transformer.", 0) == 0 ? stored : "transformer." + stored;
   const auto ends = [&](const std::string& end) {
@@ -183,22 +178,18 @@ Rows forward(const Model& model, const Tokens& history, Arithmetic& a) {
     }
   }
 
-  Rows rows{tokens, spec.vocab, std::vector<double>(static_cast<std::size_t>(tokens) * spec.vocab), {}, spec.width};
-  if (a.exact()) rows.magnitudes.resize(rows.logits.size());
+  Rows rows = empty_rows(a, tokens, spec.vocab, spec.width);
   for (int t = 0; t < tokens; ++t) {
     layer_norm(a, t, row(x, t, width), w("ln_f.weight"), w("ln_f.bias"), spec.norm_epsilon, normed);
-    const auto order = a.order(t, spec.width);
-    for (int j = 0; j < spec.vocab; ++j) {
-      const double* token = wte.data.data() + j * width;  // (width)
-      rows.logits[static_cast<std::size_t>(t) * spec.vocab + j] = dot(a, t, order, normed.data(), token);
-      if (a.exact()) rows.magnitudes[static_cast<std::size_t>(t) * spec.vocab + j] = magnitude(normed.data(), token, spec.width);
-    }
+    head_row(a, t, normed, wte, rows);
   }
   return rows;
 }
 
 }  // namespace
 
-Architecture gpt2() { return {"gpt2", tensors, validate, to_config, from_config, canonical_name, forward}; }
+Architecture gpt2() {
+  return {"gpt2", ModelSpec{}, {"gelu_new", "gelu"}, {}, tensors, validate, to_config, from_config, canonical_name, forward};
+}
 
 }  // namespace cachet::reference

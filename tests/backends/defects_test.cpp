@@ -42,6 +42,7 @@ struct Minimal {
   std::string defect;
   std::string trace;
   std::string shows;
+  std::string model = kModel;
 };
 
 const std::vector<Minimal>& minimal_traces() {
@@ -108,6 +109,13 @@ const std::vector<Minimal>& minimal_traces() {
       {"stop_list_refused", "run m\ncomplete 3 new=1 stop=0,1\n", "run 0 step 0 status"},
       {"stop_seen_one_late", "run m\ncomplete 3 new=2 stop=0,1,2,3,4,5,6,7\n", "run 0 step 0 lengths"},
       {"write_index_is_length", "run m\nopen a rows=1 capacity=4\nappend a 3 keep=false\n", "run 0 step 1 lengths"},
+      {"head_tied_anyway", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits", kLlama},
+      {"key_positions_survive_crop", "run m\nopen a rows=1 capacity=4\nappend a 3 1\ncrop a 1\nappend a 4\n",
+       "run 0 step 3 logits", kLlama},
+      {"kv_head_by_modulo", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits", kLlama},
+      {"rope_pairs_neighbours", "run m\nopen a rows=1 capacity=4\nappend a 3 1\n", "run 0 step 1 logits", kLlama},
+      {"rope_position_from_call", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1\n", "run 0 step 2 logits", kLlama},
+      {"rope_theta_ignored", "run m\nopen a rows=1 capacity=4\nappend a 3 1\n", "run 0 step 1 logits", kLlama},
   };
   return table;
 }
@@ -124,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Names, PlantedBug, ::testing::ValuesIn(minimal_traces()
 
 TEST_P(PlantedBug, ShowsOnItsMinimalTraceWhereItsHostIsRight) {
   const backends::Defect& defect = defect_named(GetParam().defect);
-  const Case value = case_of(GetParam().trace);
+  const Case value = case_of(GetParam().trace, GetParam().model);
   EXPECT_EQ(value.trace.steps(), defect.known_steps);
   EXPECT_THAT(faults_of(defect.host, value), IsEmpty());
   EXPECT_EQ(first_difference(execute_on(defect.host, value.trace), execute_on(defect.host + "+" + defect.name, value.trace)),
@@ -133,7 +141,7 @@ TEST_P(PlantedBug, ShowsOnItsMinimalTraceWhereItsHostIsRight) {
 
 TEST_P(PlantedBug, DoesNotShowOnePlainCallEarlier) {
   const backends::Defect& defect = defect_named(GetParam().defect);
-  Case value = case_of(GetParam().trace);
+  Case value = case_of(GetParam().trace, GetParam().model);
   value.trace.last_run()->steps.pop_back();
   const bool earlier =
       GetParam().shows < fmt::format("run {} step {}", value.trace.runs() - 1, value.trace.last_run()->steps.size());

@@ -2,6 +2,7 @@
 // those that only eager, with its pending token, is about.
 #include <gmock/gmock.h>
 
+#include "backends/host.h"
 #include "tests/backends/traces.h"
 
 namespace cachet {
@@ -77,9 +78,10 @@ TEST_P(CorrectBackend, AnswersGeneratedHistoriesAsTheReferenceDoes) {
   constexpr int kLives = 60, kRuns = 3, kSteps = 14;
   for (int seed = 0; seed < kLives; ++seed) {
     Numbers draw(static_cast<std::uint64_t>(seed));
+    const char* family = seed % 2 == 0 ? "gpt2" : seed % 4 == 1 ? "llama kv_heads=1" : "llama rope_theta=30 head_dim=6";
     const std::string model =
-        fmt::format("gpt2 layers={} heads={} width={} vocab={} context={} weights=seed:{}", 1 + draw.below(3), 1 + draw.below(2),
-                    4 + 4 * draw.below(2), 2 + draw.below(6), 8 + draw.below(9), seed);
+        fmt::format("{} layers={} heads={} width={} vocab={} context={} weights=seed:{}", family, 1 + draw.below(3),
+                    1 + draw.below(2), 4 + 4 * draw.below(2), 2 + draw.below(6), 8 + draw.below(9), seed);
     Case value = case_of("", model);
     const ModelPtr built = *load_model(std::get<Load>(value.trace.events.front()).spec);
     const std::unique_ptr<Backend> backend = std::move(*(*resolve_backend(GetParam()))());
@@ -202,6 +204,43 @@ TEST_P(CorrectBackend, DeclaredBitsDoNotDependOnChunksRowsOrEarlierRuns) {
                  "capacity=8\nappend a 2 | 3\nappend a 2 2 2 | 1 4 1\nappend a 6 | 5\n");
   const std::vector<double> expected(whole[1].logits->data.end() - 8, whole[1].logits->data.end());
   EXPECT_EQ(pieces[3].logits->at(1, 0), expected);
+}
+
+TEST_P(CorrectBackend, KeysAreAsWideAsTheModelsKeyHeads) {
+  for (const char* model : {kLlama, "llama layers=2 heads=4 width=8 vocab=8 context=16 kv_heads=1 head_dim=8 weights=seed:2",
+                            "llama layers=1 heads=2 width=4 vocab=8 context=16 head_dim=6 weights=seed:3"})
+    EXPECT_THAT(faults_of(GetParam(), case_of("run m\nopen a rows=2 capacity=6\nappend a 3 1 | 2 2 want=all\nappend a 1 | 4\n"
+                                              "crop a 1 1\nappend a 5 7 | 4 4 want=all\ngenerate a new=2\n"
+                                              "complete 3 1 4 new=3\ncomplete 3 1 5 new=3\n",
+                                              model)),
+                IsEmpty())
+        << model;
+}
+
+TEST(Decoder, KeysThatAreRotatedWhenReadAreThoseRotatedWhenWritten) {
+  const Case value = case_of("run m\nopen a rows=2 capacity=8\nappend a 3 1 | 2 2\ncrop a 1 1\nappend a 4 | 1\n", kLlama);
+  const ModelPtr model = *load_model(std::get<Load>(value.trace.events.front()).spec);
+  for (const backends::Host& host : backends::hosts()) {
+    backends::Seams late;
+    late.key_position = [](const backends::Fed&, int slot) { return slot; };
+    const std::unique_ptr<Engine> plain = std::move(*host.make_engine(model, {}, host.configuration));
+    const std::unique_ptr<Engine> other = std::move(*host.make_engine(model, late, host.configuration));
+    for (const Step& step : value.trace.last_run()->steps) {
+      const Report a = plain->execute(step), b = other->execute(step);
+      ASSERT_EQ(a.status, Status::kOk);
+      ASSERT_EQ(a.logits.has_value(), b.logits.has_value());
+      if (!a.logits) continue;
+      EXPECT_EQ(a.logits->data, b.logits->data) << host.name;
+    }
+  }
+}
+
+TEST(Decoder, RefusesAFamilyThatItDoesNotKnow) {
+  auto model = std::make_shared<Model>(**load_model(ModelSpec{}));
+  model->spec.family = "llama9";
+  const auto decoder = backends::Decoder::make(model, {});
+  ASSERT_FALSE(decoder);
+  EXPECT_THAT(decoder.error().message, ::testing::HasSubstr("expected gpt2 or llama"));
 }
 
 TEST(Eager, TheLastTokenOfALoopWaitsUntilTheNextCallFeedsIt) {

@@ -58,8 +58,41 @@ TEST(Kernels, LayerNormFollowsItsFormula) {
   }
 }
 
+TEST(Kernels, RmsNormFollowsItsFormula) {
+  const int n = 7;
+  const std::vector<float> x = numbers(n, 0), gain = numbers(n, 1);
+  double mean = 0;
+  for (const float v : x) mean += static_cast<double>(v) * v / n;
+  for (const Summation order : kOrders) {
+    std::vector<float> y(n);
+    rms_norm(x.data(), gain.data(), n, 0.5F, order, y.data());
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(y[i], x[i] / std::sqrt(mean + 0.5) * gain[i], 1e-5);
+  }
+}
+
+TEST(Kernels, RotationsTurnEachPairByItsOwnAngle) {
+  const int head = 6, position = 5;
+  const std::vector<float> frequencies = rotary_frequencies(head, 100.0F);
+  ASSERT_EQ(frequencies.size(), 3u);
+  for (const Pairs pairs : {Pairs::kHalves, Pairs::kNeighbours}) {
+    const std::vector<float> before = numbers(head, 2);
+    std::vector<float> x = before, still = before;
+    rotate(x.data(), head, position, frequencies.data(), pairs);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NEAR(frequencies[i], std::pow(100.0, -2.0 * i / head), 1e-6);
+      const double angle = position * std::pow(100.0, -2.0 * i / head), c = std::cos(angle), s = std::sin(angle);
+      const int first = pairs == Pairs::kHalves ? i : 2 * i, second = pairs == Pairs::kHalves ? i + 3 : 2 * i + 1;
+      EXPECT_NEAR(x[first], before[first] * c - before[second] * s, 1e-5);
+      EXPECT_NEAR(x[second], before[first] * s + before[second] * c, 1e-5);
+    }
+    rotate(still.data(), head, 0, frequencies.data(), pairs);
+    EXPECT_EQ(still, before);
+  }
+}
+
 TEST(Kernels, ActivationsFollowTheirFormulas) {
   for (const float x : {-3.0F, -0.7F, 0.0F, 0.3F, 2.0F}) {
+    EXPECT_NEAR(silu(x), x / (1 + std::exp(-static_cast<double>(x))), 1e-6);
     EXPECT_NEAR(gelu_erf(x), x * 0.5 * (1 + std::erf(x / std::sqrt(2.0))), 1e-6);
     EXPECT_NEAR(gelu_tanh(x), 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3)))), 1e-6);
   }

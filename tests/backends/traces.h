@@ -20,6 +20,9 @@ namespace cachet {
 
 inline constexpr const char* kModel = "gpt2 layers=2 heads=2 width=8 vocab=8 context=16 weights=seed:1";
 
+inline constexpr const char* kLlama =
+    "llama layers=2 heads=4 width=16 vocab=8 context=16 kv_heads=2 rope_theta=100 weights=seed:1";
+
 /// `lines`: runs and steps; the model is loaded as m.
 inline Case case_of(const std::string& lines, const std::string& model = kModel) {
   const Result<Case> parsed =

@@ -102,7 +102,7 @@ class Reports(CliTest):
 class Lists(CliTest):
     def test_lists_have_the_keys_of_the_contract(self):
         self.assertLessEqual({"eager", "static_cache"}, {row["name"] for row in listed("backends")})
-        self.assertIn("gpt2", {row["name"] for row in listed("architectures")})
+        self.assertEqual({row["name"] for row in listed("architectures")}, {"gpt2", "llama"})
         self.assertGreaterEqual(len(listed("laws")), 13)
         rows = listed("defects")
         self.assertGreaterEqual(len(rows), 12)
@@ -120,7 +120,7 @@ class Lists(CliTest):
 
 class Zoo(CliTest):
     def test_a_row_has_the_keys_of_the_contract_and_a_summary_ends_it(self):
-        subject = defect_of("static_cache", "repeat_call")
+        subject = defect_of("static_cache", "valid_calls_are_answered")
         rows = objects(self.check(0, "zoo", "--defect", subject, "--seeds", "2", "--json").stdout)
         self.assertEqual(len(rows), 2)
         self.assertLessEqual(ZOO, set(rows[0]))
@@ -143,13 +143,47 @@ class Zoo(CliTest):
 
 
 class Export(CliTest):
+    MODELS = (
+        "gpt2 layers=2 heads=2 width=4 vocab=8 context=16 weights=seed:3",
+        "llama layers=2 heads=4 width=8 vocab=8 context=16 kv_heads=2 rope_theta=100 weights=seed:3",
+        "llama layers=1 heads=2 width=4 vocab=8 context=16 head_dim=6 tie_word_embeddings=true weights=pattern:ramp",
+    )
+
     def test_an_exported_model_has_both_files_and_exports_alike_again(self):
-        self.check(0, "export", "gpt2 layers=2 heads=2 width=4 vocab=8 context=16 weights=seed:3", "a")
-        self.check(0, "export", "a", "b")
-        for name in ("config.json", "model.safetensors"):
-            with open(self.path("a/" + name), "rb") as a, open(self.path("b/" + name), "rb") as b:
-                self.assertEqual(a.read(), b.read(), name)
-        self.assertEqual(sorted(os.listdir(self.path("a"))), ["config.json", "model.safetensors"])
+        for number, model in enumerate(self.MODELS):
+            with self.subTest(model=model):
+                a, b = f"a{number}", f"b{number}"
+                self.check(0, "export", model, a)
+                self.check(0, "export", a, b)
+                for name in ("config.json", "model.safetensors"):
+                    with open(self.path(f"{a}/{name}"), "rb") as first, open(self.path(f"{b}/{name}"), "rb") as second:
+                        self.assertEqual(first.read(), second.read(), name)
+                self.assertEqual(sorted(os.listdir(self.path(a))), ["config.json", "model.safetensors"])
+
+    def test_an_exported_llama_says_what_it_is(self):
+        self.check(0, "export", self.MODELS[1], "m")
+        with open(self.path("m/config.json")) as f:
+            config = json.load(f)
+        expected = {
+            "model_type": "llama",
+            "architectures": ["LlamaForCausalLM"],
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "head_dim": 2,
+            "intermediate_size": 22,
+            "rope_theta": 100,
+            "tie_word_embeddings": False,
+        }
+        self.assertEqual({key: config[key] for key in expected}, expected)
+
+    def test_a_finding_on_an_exported_llama_replays_and_the_correct_backend_passes_it(self):
+        self.check(0, "export", self.MODELS[1], "m")
+        self.check(1, "check", "eager+kv_head_by_modulo", "--model", "m", "--law", "logits_match_reference", "--cases", "60")
+        case = self.cases()[0]
+        with open(case) as f:
+            self.assertIn("model    m llama ", f.read())
+        self.check(1, "replay", case)
+        self.check(0, "replay", case, "--backend", "eager")
 
 
 if __name__ == "__main__":

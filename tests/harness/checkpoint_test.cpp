@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
+const std::string kLlama =
+    "llama layers=1 heads=2 width=4 vocab=3 context=4 kv_heads=1 head_dim=4 norm_epsilon=1e-06 rope_theta=500 weights=seed:1";
 const std::string kSpec = "gpt2 layers=1 heads=1 width=2 vocab=3 context=4 weights=seed:1";
 
 /// A directory of its own for each test, removed at its end.
@@ -80,8 +82,13 @@ class Checkpoint : public ::testing::Test {
 };
 
 TEST_F(Checkpoint, WhatIsWrittenIsReadAsTheSameModel) {
-  for (const std::string& spec : {kSpec, std::string("gpt2 layers=3 heads=2 width=6 vocab=7 context=9 inner=5 norm_epsilon=1e-06 "
-                                                     "activation=gelu weights=pattern:biased_ramp")}) {
+  for (const std::string& spec : {kSpec,
+                                  std::string("gpt2 layers=3 heads=2 width=6 vocab=7 context=9 inner=5 norm_epsilon=1e-06 "
+                                              "activation=gelu weights=pattern:biased_ramp"),
+                                  kLlama,
+                                  std::string("llama layers=2 heads=4 width=8 vocab=5 context=9 inner=6 kv_heads=2 "
+                                              "tie_word_embeddings=true weights=seed:4"),
+                                  std::string("llama layers=1 heads=1 width=2 vocab=2 context=1 weights=pattern:ramp")}) {
     const ModelPtr model = testing::model_of(spec);
     ASSERT_EQ(write_checkpoint(*model, dir_ / "deep" / "er"), std::nullopt);
     const auto read = read_checkpoint(dir_ / "deep" / "er");
@@ -166,6 +173,138 @@ TEST_F(Checkpoint, OtherPublishedLayoutsAreRead) {
   config_["pruned_heads"] = Json::object();
   put_config();
   expect_same("an old config");
+}
+
+TEST_F(Checkpoint, ALlamaOfTheirsGivesTheirLogits) {
+  const std::string goldens = std::string(CACHET_TESTS_DIR) + "/../reference/goldens/";
+  const auto model = read_checkpoint(goldens + "llama_checkpoint");
+  ASSERT_TRUE(model) << to_string(model.error());
+  EXPECT_EQ((*model)->spec.kv_heads, 2);
+  EXPECT_EQ((*model)->spec.head_dim, 4);
+  EXPECT_EQ((*model)->spec.rope_theta, 500);
+  EXPECT_EQ((*model)->spec.norm_epsilon, 1e-6);
+  testing::expect_golden(testing::read_golden(goldens + "llama_checkpoint.json"), **model);
+}
+
+TEST_F(Checkpoint, ALlamaNamesItsTensorsAsThePublishedImplementationDoes) {
+  write_good(kLlama);
+  std::set<std::string> names;
+  for (const auto& [name, entry] : header_.items()) names.insert(name);
+  names.erase("__metadata__");
+  EXPECT_EQ(names, (std::set<std::string>{"lm_head.weight", "model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
+                                          "model.layers.0.mlp.down_proj.weight", "model.layers.0.mlp.gate_proj.weight",
+                                          "model.layers.0.mlp.up_proj.weight", "model.layers.0.post_attention_layernorm.weight",
+                                          "model.layers.0.self_attn.k_proj.weight", "model.layers.0.self_attn.o_proj.weight",
+                                          "model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight",
+                                          "model.norm.weight"}));
+  EXPECT_EQ(header_["model.layers.0.self_attn.k_proj.weight"]["shape"], Json({4, 4}));
+  EXPECT_EQ(header_["model.layers.0.self_attn.q_proj.weight"]["shape"], Json({8, 4}));
+  EXPECT_EQ(header_["model.layers.0.mlp.gate_proj.weight"]["shape"], Json({11, 4}));
+}
+
+TEST_F(Checkpoint, OtherPublishedLayoutsOfLlamaAreRead) {
+  const auto expect_same = [&](const std::string& spec, const char* what) {
+    const auto read = read_checkpoint(dir_);
+    ASSERT_TRUE(read) << what << ": " << to_string(read.error());
+    EXPECT_EQ((*read)->digest, testing::model_of(spec)->digest) << what;
+  };
+  write_good(kLlama);
+  config_.erase("rope_theta");
+  config_.erase("rope_scaling");
+  config_["rope_parameters"] = {{"rope_theta", 500.0}, {"rope_type", "default"}};
+  config_["hidden_act"] = "swish";
+  config_["pretraining_tp"] = 1;
+  config_["initializer_range"] = 0.02;
+  config_["quantization_config"] = nullptr;
+  for (const char* key : {"tie_word_embeddings", "attention_bias", "mlp_bias", "attention_dropout", "rms_norm_eps"})
+    config_.erase(key);
+  append("model.layers.0.self_attn.rotary_emb.inv_freq", "F32", {2}, std::string(8, '\1'));
+  put_config();
+  put_tensors();
+  expect_same(kLlama, "a newer config, and buffers");
+
+  const std::string plain = "llama layers=1 heads=2 width=4 vocab=3 context=4 weights=seed:1 ";
+  const std::string tied = plain + "tie_word_embeddings=true";
+  write_good(plain);
+  for (const char* key : {"num_key_value_heads", "head_dim", "rope_theta", "rope_scaling"}) config_.erase(key);
+  put_config();
+  expect_same(plain, "defaults left out");
+
+  write_good(tied);
+  const auto tokens = header_["model.embed_tokens.weight"]["data_offsets"].get<std::vector<std::size_t>>();
+  append("lm_head.weight", "F32", {3, 4}, data_.substr(tokens[0], tokens[1] - tokens[0]));
+  put_tensors();
+  expect_same(tied, "a copy of the tied head");
+
+  write_good(tied);
+  Json bare = Json::object();
+  for (const auto& [name, entry] : header_.items()) bare[name.rfind("model.", 0) == 0 ? name.substr(6) : name] = entry;
+  header_ = bare;
+  put_tensors();
+  expect_same(tied, "a bare model");
+}
+
+TEST_F(Checkpoint, EachBadConfigOfLlamaIsAnErrorThatNamesItsKey) {
+  const std::vector<std::pair<std::string, Json>> values = {
+      {"num_hidden_layers", 0},
+      {"num_hidden_layers", nullptr},
+      {"num_attention_heads", "2"},
+      {"num_attention_heads", 3},
+      {"num_key_value_heads", 0},
+      {"num_key_value_heads", 4},
+      {"head_dim", 3},
+      {"head_dim", -2},
+      {"hidden_size", 5},
+      {"intermediate_size", nullptr},
+      {"hidden_act", "gelu"},
+      {"rms_norm_eps", 0},
+      {"rope_theta", 0},
+      {"rope_theta", "1e4"},
+      {"rope_scaling", {{"rope_type", "linear"}, {"factor", 2.0}}},
+      {"rope_scaling", "linear"},
+      {"rope_parameters", {{"rope_type", "llama3"}, {"rope_theta", 500.0}}},
+      {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 400.0}}},
+      {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", -1.0}}},
+      {"rope_parameters", {{"rope_type", "default"}, {"factor", 2.0}}},
+      {"tie_word_embeddings", 1},
+      {"attention_bias", true},
+      {"mlp_bias", true},
+      {"pretraining_tp", 2},
+      {"sliding_window", 4},
+      {"n_layer", 2},
+  };
+  for (const auto& [key, value] : values) {
+    SCOPED_TRACE(key + " = " + value.dump());
+    write_good(kLlama);
+    config_[key] = value;
+    put_config();
+    expect_error("config.json", key == "num_attention_heads" && value == 3 ? "hidden_size"
+                                : key == "hidden_size"                     ? "num_attention_heads"
+                                                                           : key);
+  }
+  for (const std::string key : {"num_hidden_layers", "num_attention_heads", "hidden_size", "max_position_embeddings",
+                                "vocab_size", "intermediate_size"}) {
+    SCOPED_TRACE(key + " removed");
+    write_good(kLlama);
+    config_.erase(key);
+    put_config();
+    expect_error("config.json", key);
+  }
+}
+
+TEST_F(Checkpoint, AHeadThatDoesNotFitTheConfigIsAnError) {
+  write_good(kLlama);
+  config_["tie_word_embeddings"] = true;
+  put_config();
+  expect_error("model.safetensors", "lm_head.weight' differs from the parameter it is tied to");
+  write_good("llama layers=1 heads=2 width=4 vocab=3 context=4 tie_word_embeddings=true weights=seed:1");
+  config_["tie_word_embeddings"] = false;
+  put_config();
+  expect_error("model.safetensors", "tensor 'lm_head.weight' is missing");
+  write_good(kLlama);
+  config_["num_key_value_heads"] = 2;
+  put_config();
+  expect_error("model.safetensors", "k_proj.weight' has shape [4, 4]; expected [8, 4]");
 }
 
 TEST_F(Checkpoint, OtherFloatDtypesAreRead) {
@@ -401,7 +540,7 @@ TEST_F(Checkpoint, ATensorTooManyOrTooFewIsAnError) {
   write_good();
   config_["n_layer"] = 1000000;
   put_config();
-  expect_error("model.safetensors", "n_layer = 1000000");
+  expect_error("model.safetensors", "expected those of 1000000 layers");
   write_good();
   config_["vocab_size"] = 4;
   put_config();

@@ -129,9 +129,15 @@ class Drawn {
   }
 
   ModelSpec spec() {
-    ModelSpec out;
+    ModelSpec out = standard_spec(pick<std::string>({"gpt2", "llama"}));
     out.heads = pick<int>({1, 2});
     out.width = out.heads * pick<int>({2, 4});
+    if (out.family == "llama") {
+      if (chance(30)) out.kv_heads = out.heads;
+      if (chance(30)) out.head_dim = pick<int>({2, 8});
+      if (chance(30)) out.rope_theta = pick<double>({100, 500000, 0.1});
+      out.tie_word_embeddings = chance(30);
+    }
     out.vocab = pick<int>({2, 4, 17});
     out.layers = pick<int>({1, 2});
     if (chance(30)) out.norm_epsilon = 1e-6;

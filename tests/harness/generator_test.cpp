@@ -86,6 +86,45 @@ TEST(Generator, MakesTheSameCaseFromTheSameSeedWhateverWasAskedBefore) {
   EXPECT_GT(std::set<std::string>(first.begin(), first.end()).size(), first.size() * 9 / 10);
 }
 
+TEST(Generator, DrawsModelsOfEveryDeclaredFamilyWithAllTheirChoices) {
+  Configuration configuration = subject_named("eager").configuration;
+  std::map<std::string, int> seen;
+  constexpr int kPools = 200;
+  for (std::uint64_t i = 0; i < kPools; ++i) {
+    std::set<std::string> families;
+    for (const ModelSpec& spec : model_pool(i, configuration)) {
+      EXPECT_EQ(check_model_spec(spec), std::nullopt) << to_string(spec);
+      families.insert(spec.family);
+      seen["groups"] += spec.kv_heads > 1;
+      seen["one key head"] += spec.kv_heads == 1 && spec.heads > 1;
+      seen["as many"] += spec.family == "llama" && spec.kv_heads == 0;
+      seen["head size"] += spec.head_dim > 0;
+      seen["base"] += spec.rope_theta != 10000 && (spec.head_dim > 0 ? spec.head_dim : spec.width / spec.heads) > 2;
+      seen["tied"] += spec.tie_word_embeddings;
+    }
+    EXPECT_EQ(families, (std::set<std::string>{"gpt2", "llama"}));  // both in each chunk of cases
+  }
+  for (const auto& [what, count] : seen) EXPECT_GT(count, kPools / 20) << what;
+}
+
+TEST(Generator, GivesNoModelOfAFamilyThatIsNotDeclared) {
+  const Subject subject = subject_named("eager");
+  const Property& law = properties::properties().front();
+  for (const std::vector<std::string>& declared : {std::vector<std::string>{}, {"gpt2"}, {"gpt2", "unheard"}, {"llama"}}) {
+    Configuration configuration = subject.configuration;
+    configuration.declarations.architectures = declared;
+    const std::string expected = declared == std::vector<std::string>{"llama"} ? "llama" : "gpt2";
+    for (std::uint64_t i = 0; i < 40; ++i)
+      for (const ModelSpec& spec : model_pool(i, configuration)) EXPECT_EQ(spec.family, expected);
+  }
+  Configuration only_gpt2 = subject.configuration;
+  only_gpt2.declarations.architectures = {"gpt2"};
+  Oracle oracle;
+  const Case value = fake_case("model m llama layers=1\nrun m\ncomplete 0 new=1\n");
+  EXPECT_EQ(misfit(value, law, subject.configuration, oracle), std::nullopt);
+  EXPECT_EQ(misfit(value, law, only_gpt2, oracle), "family llama is not declared");
+}
+
 TEST(Generator, HashesSeedsToNumbersThatNeverChange) {
   EXPECT_NE(hash_seed(1, "a", 0), hash_seed(1, "b", 0));
   EXPECT_NE(hash_seed(1, "a", 0), hash_seed(1, "a", 1));

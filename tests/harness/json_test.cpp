@@ -440,8 +440,20 @@ TEST(SpecJson, SurvivesBothWaysAndNamesWhatIsWrong) {
   EXPECT_EQ(*spec_from_json(parsed(dump(spec_to_json(spec)))), spec);
   EXPECT_EQ(*spec_from_json(spec_to_json(ModelSpec{})), ModelSpec{});
   EXPECT_EQ(spec_to_json(spec)["weights"], "seed:0");
-  for (const char* text : {"[]", "{}", R"({"family":1})", R"({"family":"gpt2","layers":[1]})", R"({"family":"gpt2","wings":2})",
-                           R"({"family":"gpt2","layers":"x"})"})
+  ModelSpec llama = standard_spec("llama");
+  EXPECT_EQ(*spec_from_json(spec_to_json(llama)), llama);
+  llama.heads = 4;
+  llama.width = 8;
+  llama.kv_heads = 2;
+  llama.head_dim = 6;
+  llama.rope_theta = 0.1;
+  llama.tie_word_embeddings = true;
+  EXPECT_EQ(*spec_from_json(parsed(dump(spec_to_json(llama)))), llama);
+  EXPECT_EQ(spec_to_json(llama)["tie_word_embeddings"], true);
+  for (const char* text :
+       {"[]", "{}", R"({"family":1})", R"({"family":"gpt2","layers":[1]})", R"({"family":"gpt2","wings":2})",
+        R"({"family":"gpt2","layers":"x"})", R"({"family":"gpt2","kv_heads":1})", R"({"family":"llama","tie_word_embeddings":1})",
+        R"({"family":"llama","rope_theta":{"a":1}})", R"({"family":"llama","head_dim":3})"})
     EXPECT_FALSE(spec_from_json(parsed(text))) << text;
 }
 

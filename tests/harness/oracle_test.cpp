@@ -11,7 +11,7 @@
 namespace cachet {
 namespace {
 
-using testing::FloatDecoder;
+using testing::float_rows;
 using testing::FloatWays;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -24,6 +24,24 @@ ModelPtr model(std::uint64_t seed, int layers = 2, int width = 8, int vocab = 9)
   spec.width = width;
   spec.vocab = vocab;
   spec.context = 16;
+  spec.weights.seed = seed;
+  return *build_model(spec);
+}
+
+/// One of the models on which correct and wrong decoders are tried: of both families, all sizes small.
+ModelPtr varied(std::uint64_t seed, bool llama) {
+  const int layers = 1 + static_cast<int>(seed % 3), width = 2 + static_cast<int>(seed % 9);
+  if (!llama) return model(seed, layers, width, 12);
+  ModelSpec spec = standard_spec("llama");
+  spec.layers = layers;
+  spec.heads = 1 + static_cast<int>(seed % 4);
+  spec.kv_heads = spec.heads == 4 ? 2 : 1;
+  spec.head_dim = 2 + 2 * static_cast<int>(seed % 3);
+  spec.width = width * spec.heads;
+  spec.vocab = 12;
+  spec.context = 16;
+  spec.rope_theta = seed % 2 == 0 ? 10000 : 50;
+  spec.tie_word_embeddings = seed % 5 == 0;
   spec.weights.seed = seed;
   return *build_model(spec);
 }
@@ -116,14 +134,17 @@ TEST(Oracle, UnknownAndQuantisedPartsHaveNoEnvelope) {
   EXPECT_EQ(rounding_of({"float32", "bfloat16", "float16"}), (reference::Rounding{0x1p-24, 0x1p-8, 0x1p-11}));
 }
 
-TEST(Oracle, CorrectFloat32InAnyOrderIsInsideAndWrongDecodersAreOutside) {
+class OracleOfFamily : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Llama, OracleOfFamily, ::testing::Bool());
+
+TEST_P(OracleOfFamily, CorrectFloat32InAnyOrderIsInsideAndWrongDecodersAreOutside) {
   Oracle oracle;
   int epsilon = 0, gelu = 0, half = 0, cases = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const ModelPtr m = model(seed, 1 + static_cast<int>(seed % 3), 2 + static_cast<int>(seed % 9), 12);
+    const ModelPtr m = varied(seed, GetParam());
     const Tokens h = history(10, 12, static_cast<int>(seed));
     const auto outside = [&](const FloatWays& ways) {
-      const auto rows = FloatDecoder(*m, ways).rows(h);
+      const auto rows = float_rows(*m, ways, h);
       for (int t = 0; t < 10; ++t) {
         if (!judge_row(oracle.row(m, Tokens(h.begin(), h.begin() + t + 1), {}), rows[t]).inside) return true;
       }
@@ -137,6 +158,7 @@ TEST(Oracle, CorrectFloat32InAnyOrderIsInsideAndWrongDecodersAreOutside) {
         ways.bias_first = order % 2 == 0;
         ways.online_softmax = norm == 1;
         ways.logistic_gelu = norm == 2;
+        ways.angles = static_cast<FloatWays::Angles>((order + norm) % 4);
         EXPECT_FALSE(outside(ways)) << "seed " << seed << " order " << order << " norm " << norm;
       }
     }
@@ -156,14 +178,14 @@ TEST(Oracle, CorrectFloat32InAnyOrderIsInsideAndWrongDecodersAreOutside) {
   EXPECT_GT(half, cases * 8 / 10);
 }
 
-TEST(Oracle, AFloat16CacheIsInsideWhereItIsDeclared) {
+TEST_P(OracleOfFamily, AFloat16CacheIsInsideWhereItIsDeclared) {
   Oracle oracle;
   FloatWays ways;
   ways.half_cache = true;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const ModelPtr m = model(seed, 1 + static_cast<int>(seed % 3), 2 + static_cast<int>(seed % 9), 12);
+    const ModelPtr m = varied(seed, GetParam());
     const Tokens h = history(10, 12, static_cast<int>(seed));
-    const auto rows = FloatDecoder(*m, ways).rows(h);
+    const auto rows = float_rows(*m, ways, h);
     for (int t = 0; t < 10; ++t) {
       EXPECT_TRUE(
           judge_row(oracle.row(m, Tokens(h.begin(), h.begin() + t + 1), {"float32", "float32", "float16"}), rows[t]).inside)

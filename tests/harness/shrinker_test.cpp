@@ -122,6 +122,17 @@ const std::vector<PassCase>& pass_cases() {
        "complete 7 2 new=1\n",
        [](const Case&) { return true; },
        "model m gpt2 layers=1 heads=1 width=2 vocab=2 context=16 weights=seed:0\nrun m\ncomplete 1 0 new=1\n"},
+      {"simpler_families",
+       "model m llama layers=2 heads=2 width=4 vocab=4 context=16 kv_heads=1 rope_theta=100 tie_word_embeddings=true "
+       "weights=seed:3\nrun m\ncomplete 0 new=1\n",
+       [](const Case&) { return true; },
+       "model m gpt2 layers=2 heads=2 width=4 vocab=4 context=16 weights=seed:3\nrun m\ncomplete 0 new=1\n"},
+      {"plainer_choices",
+       "model m llama layers=1 heads=4 width=4 vocab=4 context=16 kv_heads=2 head_dim=6 rope_theta=500000 "
+       "tie_word_embeddings=true weights=seed:0\nrun m\ncomplete 0 new=1\n",
+       [](const Case& c) { return spec(c).rope_theta != 10000 && spec(c).kv_heads > 0; },
+       "model m llama layers=1 heads=4 width=24 vocab=4 context=16 kv_heads=1 rope_theta=100 weights=seed:0\nrun m\n"
+       "complete 0 new=1\n"},
       {"plainer_weights", "model m gpt2 layers=1 heads=1 width=4 vocab=4 context=16 weights=seed:9\nrun m\ncomplete 0 new=1\n",
        [](const Case& c) { return spec(c).weights.kind == WeightRecipe::Kind::kSeed; }, on_m("complete 0 new=1\n")},
       {"smaller_context", on_m("complete 0 1 new=2\n"), [](const Case& c) { return spec(c).context >= 4; },
@@ -186,6 +197,23 @@ TEST(Shrinker, EndsInOneCaseWhereverItBegan) {
       "open c rows=1 capacity=20\nappend c 9 8 7\nappend c 5\ncrop c 2\nreset c\ngenerate c 3 new=2\nappend c 4 1\n",
   };
   for (const std::string& start : starts) EXPECT_EQ(print_case(shrunk(fake_case(start)).minimal), print_case(fake_case(minimal)));
+}
+
+TEST(Shrinker, EndsInOneModelOfAFamilyThatTheFailureNeeds) {
+  fake_kind() = [](const Case& c) {
+    return spec(c).kv_heads > 1 && spec(c).rope_theta != 10000 && spec(c).width / spec(c).heads >= 2 ? "fake" : "";
+  };
+  const std::string minimal =
+      "model m llama layers=1 heads=4 width=8 vocab=2 context=1 kv_heads=2 rope_theta=100 weights=pattern:ramp\n"
+      "run m\n";
+  for (const std::string model :
+       {"layers=3 heads=6 width=12 vocab=9 context=20 kv_heads=3 rope_theta=7 weights=seed:5",
+        "layers=1 heads=4 width=32 vocab=2 context=9 kv_heads=2 rope_theta=500000 "
+        "tie_word_embeddings=true norm_epsilon=0.001 weights=pattern:ramp",
+        "layers=2 heads=4 width=16 vocab=8 context=8 kv_heads=2 head_dim=2 rope_theta=100 weights=seed:1"})
+    EXPECT_EQ(
+        print_case(shrunk(fake_case("model m llama " + model + "\nrun m\nopen a rows=2 capacity=4\nappend a 0 | 1\n")).minimal),
+        print_case(fake_case(minimal)));
 }
 
 TEST(Shrinker, FollowsOnlyTheSameFailureAndKeepsTheOther) {

@@ -1,7 +1,7 @@
 // Measures the envelope: how far correct float32 decoders come, and how often three wrong ones are found. Run by hand; the
 // figures stand in .decisions/0001-envelope.md.
 //
-//     cachet_calibrate [ROWS [FIRST-SEED [WIDTH]]]
+//     cachet_calibrate [ROWS [FIRST-SEED [WIDTH [FAMILY]]]]      WIDTH 0: any
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,7 +14,6 @@
 namespace {
 
 using namespace cachet;
-using cachet::testing::FloatDecoder;
 using cachet::testing::FloatWays;
 
 /// How a kind of decoder did over all its rows.
@@ -42,14 +41,29 @@ struct Tally {
   }
 
   void print() const {
-    std::printf("%-14s rows %9ld  outside %8ld  cases %7ld  found %.4f  worst %.3f envelopes  rows beyond 2 4 6 8 12 16 sigma:",
+    std::printf("%-16s rows %9ld  outside %8ld  cases %7ld  found %.4f  worst %.3f envelopes  rows beyond 2 4 6 8 12 16 sigma:",
                 name, rows, outside, cases, cases ? static_cast<double>(cases_outside) / static_cast<double>(cases) : 0, worst);
     for (const long count : beyond) std::printf(" %.2e", rows ? static_cast<double>(count) / static_cast<double>(rows) : 0);
     std::printf("\n    %s\n", where.c_str());
   }
 };
 
-ModelSpec draw_spec(reference::SplitMix64& random, int width) {
+/// A Llama on the sizes of `spec`, its heads of an even size.
+ModelSpec draw_llama(reference::SplitMix64& random, const ModelSpec& sizes) {
+  const auto below = [&](int n) { return static_cast<int>(random.next() % static_cast<std::uint64_t>(n)); };
+  ModelSpec spec = sizes;
+  spec.family = "llama";
+  spec.activation = "silu";
+  if (spec.width / spec.heads % 2 != 0 || below(8) == 0) spec.head_dim = 2 * (1 + below(4));
+  do spec.kv_heads = below(spec.heads);
+  while (spec.kv_heads > 0 && spec.heads % spec.kv_heads != 0);
+  const double thetas[] = {10000, 10000, 100, 500000, 2};
+  spec.rope_theta = thetas[below(5)];
+  spec.tie_word_embeddings = below(2) == 0;
+  return spec;
+}
+
+ModelSpec draw_spec(reference::SplitMix64& random, int width, const std::string& family) {
   const auto below = [&](int n) { return static_cast<int>(random.next() % static_cast<std::uint64_t>(n)); };
   ModelSpec spec;
   spec.layers = 1 + below(3);
@@ -64,6 +78,7 @@ ModelSpec draw_spec(reference::SplitMix64& random, int width) {
   const int patterns = static_cast<int>(weight_patterns().size());
   if (const int pattern = below(8 * patterns); pattern < patterns)
     spec.weights = {WeightRecipe::Kind::kPattern, weight_patterns()[pattern], 0};
+  if (family == "llama") return draw_llama(random, spec);
   return spec;
 }
 
@@ -74,11 +89,12 @@ FloatWays draw_ways(reference::SplitMix64& random) {
   ways.bias_first = random.next() % 2 == 0;
   ways.logistic_gelu = random.next() % 2 == 0;
   ways.online_softmax = random.next() % 2 == 0;
+  ways.angles = static_cast<FloatWays::Angles>(random.next() % 4);
   return ways;
 }
 
 void judge(Tally& tally, Oracle& oracle, const ModelPtr& model, const Tokens& history, const FloatWays& ways) {
-  const auto rows = FloatDecoder(*model, ways).rows(history);
+  const auto rows = testing::float_rows(*model, ways, history);
   bool found = false;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     const OracleRow& expected =
@@ -95,10 +111,11 @@ int main(int argc, char** argv) {
   const long rows = argc > 1 ? std::atol(argv[1]) : 100000;
   reference::SplitMix64 random{argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1};
   const int width = argc > 3 ? std::atoi(argv[3]) : 0;
-  Tally correct{"correct"}, epsilon{"epsilon 1e-6"}, gelu{"other GELU"}, half{"float16 cache"};
+  const std::string family = argc > 4 ? argv[4] : "gpt2";
+  Tally correct{"correct"}, epsilon{"epsilon 1e-6"}, gelu{"other activation"}, half{"float16 cache"};
   Oracle oracle;
   while (correct.rows < rows) {
-    const auto model = build_model(draw_spec(random, width));
+    const auto model = build_model(draw_spec(random, width, family));
     if (!model) return 2;
     Tokens history(1 + random.next() % 32);
     for (Token& token : history) token = static_cast<Token>(random.next() % static_cast<std::uint64_t>((*model)->spec.vocab));

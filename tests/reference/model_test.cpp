@@ -1,5 +1,6 @@
 // Specs and recipes as text, and the promises of the recipes: portable, exact in short formats, informative.
 #include <cmath>
+#include <set>
 
 #include "tests/reference/goldens.h"
 
@@ -21,6 +22,11 @@ TEST(ModelSpecText, PrinterAndParserAreInverse) {
            "weights=seed:18446744073709551615",
            "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=pattern:ramp",
            "gpt2 layers=1 heads=1 width=2 vocab=4 context=8 weights=directory:a%20b/%23c%25",
+           "llama layers=1 heads=1 width=2 vocab=4 context=8 weights=seed:0",
+           "llama layers=3 heads=4 width=16 vocab=32 context=64 inner=5 kv_heads=2 head_dim=6 norm_epsilon=1e-06 "
+           "rope_theta=5e+05 "
+           "tie_word_embeddings=true weights=pattern:ramp",
+           "llama layers=1 heads=2 width=2 vocab=4 context=8 kv_heads=1 head_dim=4 rope_theta=12.5 weights=directory:m",
        }) {
     auto spec = parse_model_spec(words_of(line));
     ASSERT_TRUE(spec) << line << ": " << to_string(spec.error());
@@ -33,6 +39,13 @@ TEST(ModelSpecText, DefaultsFillWhatIsLeftOut) {
   auto spec = parse_model_spec({"gpt2"});
   ASSERT_TRUE(spec);
   EXPECT_EQ(*spec, ModelSpec{});
+  spec = parse_model_spec({"llama"});
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(*spec, standard_spec("llama"));
+  EXPECT_EQ(spec->activation, "silu");
+  spec = parse_model_spec(words_of("llama kv_heads=0 head_dim=0 rope_theta=10000 tie_word_embeddings=false activation=silu"));
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(*spec, standard_spec("llama"));
 }
 
 TEST(ModelSpecText, EachErrorNamesItsKey) {
@@ -58,6 +71,30 @@ TEST(ModelSpecText, EachErrorNamesItsKey) {
       {"gpt2 norm_epsilon=inf", "norm_epsilon"},
       {"gpt2 norm_epsilon=abc", "norm_epsilon"},
       {"gpt2 activation=swish", "activation"},
+      {"gpt2 activation=silu", "activation"},
+      {"gpt2 kv_heads=1", "kv_heads"},
+      {"gpt2 head_dim=2", "head_dim"},
+      {"gpt2 rope_theta=100", "rope_theta"},
+      {"gpt2 tie_word_embeddings=true", "tie_word_embeddings"},
+      {"llama activation=gelu_new", "activation"},
+      {"llama heads=3 width=4", "width"},
+      {"llama heads=2 width=2", "width"},
+      {"llama heads=4 width=8 kv_heads=3", "kv_heads"},
+      {"llama heads=4 width=8 kv_heads=8", "kv_heads"},
+      {"llama kv_heads=-1", "kv_heads"},
+      {"llama kv_heads=x", "kv_heads"},
+      {"llama head_dim=3", "head_dim"},
+      {"llama head_dim=-2", "head_dim"},
+      {"llama heads=1024 width=2048 head_dim=2000", "head_dim"},
+      {"llama rope_theta=0", "rope_theta"},
+      {"llama rope_theta=-1", "rope_theta"},
+      {"llama rope_theta=nan", "rope_theta"},
+      {"llama rope_theta=", "rope_theta"},
+      {"llama tie_word_embeddings=1", "tie_word_embeddings"},
+      {"llama tie_word_embeddings=", "tie_word_embeddings"},
+      {"llama rope_theta=1 rope_theta=1", "rope_theta"},
+      {"llama num_key_value_heads=1", "num_key_value_heads"},
+      {"llama layers=1000000 width=1000000", "width"},
       {"gpt2 weights=seed:-1", "weights"},
       {"gpt2 weights=seed:", "weights"},
       {"gpt2 weights=seed:18446744073709551616", "weights"},
@@ -92,15 +129,24 @@ TEST(WeightRecipe, GivesTheSameNumbersOnEveryMachine) {
             16409931714151766245ULL);
 }
 
+TEST(WeightRecipe, GivesTheSameLlamaOnEveryMachine) {
+  EXPECT_EQ(model_of("llama layers=2 heads=2 width=8 vocab=9 context=12 kv_heads=1 weights=seed:2")->digest,
+            18115288941646762703ULL);
+  EXPECT_EQ(model_of("llama layers=2 heads=2 width=8 vocab=9 context=12 kv_heads=1 weights=pattern:ramp")->digest,
+            6712148651554857590ULL);
+}
+
 TEST(WeightRecipe, ValuesAreExactInBfloat16AndInFloat16) {
   for (const std::string recipe : {"seed:0", "seed:1", "pattern:ramp", "pattern:biased_ramp"}) {
-    const ModelPtr model = model_of("gpt2 layers=2 heads=2 width=16 vocab=32 context=32 weights=" + recipe);
-    for (const auto& [name, tensor] : model->tensors) {
-      for (const double value : tensor.data) {
-        int exponent = 0;
-        const double digits = std::frexp(value, &exponent) * 256;
-        ASSERT_EQ(digits, std::floor(digits)) << name << " " << value;
-        ASSERT_TRUE(value == 0 || std::abs(value) >= 0x1p-14) << name << " " << value;
+    for (const std::string family : {"gpt2", "llama"}) {
+      const ModelPtr model = model_of(family + " layers=2 heads=2 width=16 vocab=32 context=32 weights=" + recipe);
+      for (const auto& [name, tensor] : model->tensors) {
+        for (const double value : tensor.data) {
+          int exponent = 0;
+          const double digits = std::frexp(value, &exponent) * 256;
+          ASSERT_EQ(digits, std::floor(digits)) << name << " " << value;
+          ASSERT_TRUE(value == 0 || std::abs(value) >= 0x1p-14) << name << " " << value;
+        }
       }
     }
   }
@@ -144,9 +190,12 @@ double sensitivity(const std::string& line, int back) {
 
 TEST(WeightRecipe, EarlierTokensAndPositionsMoveTheLogits) {
   for (const std::string recipe : {"seed:0", "seed:1", "seed:2", "pattern:ramp", "pattern:biased_ramp"}) {
-    for (const std::string sizes : {"layers=1 heads=1 width=4 vocab=4", "layers=1 heads=2 width=4 vocab=2",
-                                    "layers=2 heads=2 width=8 vocab=16", "layers=3 heads=4 width=16 vocab=32"}) {
-      const std::string line = "gpt2 " + sizes + " context=8 weights=" + recipe;
+    for (const std::string sizes : {"gpt2 layers=1 heads=1 width=4 vocab=4", "gpt2 layers=1 heads=2 width=4 vocab=2",
+                                    "gpt2 layers=2 heads=2 width=8 vocab=16", "gpt2 layers=3 heads=4 width=16 vocab=32",
+                                    "llama layers=1 heads=1 width=4 vocab=4", "llama layers=1 heads=2 width=4 vocab=2",
+                                    "llama layers=2 heads=4 width=8 vocab=16 kv_heads=2",
+                                    "llama layers=3 heads=4 width=16 vocab=32 kv_heads=1 tie_word_embeddings=true"}) {
+      const std::string line = sizes + " context=8 weights=" + recipe;
       for (const int back : {1, 3, 5}) EXPECT_GT(sensitivity(line, back), 0.5) << line << ", " << back << " back";
       EXPECT_GT(sensitivity(line, 0), 0.5) << line;
     }
@@ -172,6 +221,15 @@ TEST(Digest, IsTheSameForTheSameNumbersAndChangesWithEachOfThem) {
   changed = *model;
   changed.spec.activation = "gelu";
   EXPECT_NE(digest_of(changed), model->digest);
+}
+
+TEST(Digest, ChangesWithEachChoiceOfLlama) {
+  const std::string line = "llama layers=1 heads=4 width=16 vocab=4 context=8 weights=seed:0";
+  std::set<std::uint64_t> digests = {model_of(line)->digest};
+  for (const std::string choice :
+       {"kv_heads=1", "kv_heads=2", "head_dim=2", "rope_theta=100", "tie_word_embeddings=true", "inner=7"})
+    EXPECT_TRUE(digests.insert(model_of(line + " " + choice)->digest).second) << choice;
+  EXPECT_FALSE(digests.insert(model_of(line + " kv_heads=4 head_dim=4 inner=43")->digest).second);  // its defaults, spelt out
 }
 
 }  // namespace

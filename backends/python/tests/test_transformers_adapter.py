@@ -40,11 +40,12 @@ class Transformers(unittest.TestCase):
         cls.offers = {c["name"]: c for c in described["configurations"]}
         cls.version = tuple(int(n) for n in described["engine"]["transformers"].split(".")[:2])
 
-    def run_steps(self, configuration, *trace):
-        return self.adapter.run(self.adapter.load(configuration, self.directory), list(trace))
+    def run_steps(self, configuration, *trace, directory=None):
+        return self.adapter.run(self.adapter.load(configuration, directory or self.directory), list(trace))
 
-    def rows(self, configuration, *trace):
-        return [row for r in self.run_steps(configuration, *trace) if "logits" in r for row in support.rows_of(r["logits"])[0]]
+    def rows(self, configuration, *trace, **where):
+        reports = self.run_steps(configuration, *trace, **where)
+        return [row for r in reports if "logits" in r for row in support.rows_of(r["logits"])[0]]
 
     def assert_close(self, rows, wanted):
         self.assertEqual(len(rows), len(wanted))
@@ -65,6 +66,16 @@ class Transformers(unittest.TestCase):
         for name in CALLER:
             self.assert_close(self.rows(name, OPEN, append(*golden["tokens"])), golden["logits"])
             self.assert_close(self.rows(name, OPEN, append(a, b), append(c), append(*rest)), golden["logits"])
+
+    def test_a_llama_directory_gives_the_logits_of_its_float64_forward(self):
+        goldens = os.path.join(support.KIT, "..", "..", "tests", "reference", "goldens")
+        with open(os.path.join(goldens, "llama_checkpoint.json")) as f:
+            golden = support.talk.json.load(f)["histories"][0]
+        a, b, *rest = golden["tokens"]
+        step = {**OPEN, "capacity": len(golden["tokens"])}
+        for name in CALLER:
+            rows = self.rows(name, step, append(a, b), append(*rest), directory=os.path.join(goldens, "llama_checkpoint"))
+            self.assert_close(rows, golden["logits"])
 
     def test_a_second_complete_on_the_callers_longer_cache_gets_an_empty_slice(self):
         """The founding report, first form: the cache is longer than the prompt, so nothing is left to feed."""
