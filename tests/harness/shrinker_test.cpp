@@ -78,6 +78,14 @@ const std::vector<PassCase>& pass_cases() {
          return ids(c) == Tokens{1, 2, 3} ? count<Open>(c) == 2 : ids(c) == Tokens{2} && count<Open>(c) == 1;
        },
        on_m("open b rows=1 capacity=8\nappend b 2\n")},
+      {"merge_sessions", on_m("open a rows=1 capacity=8\nappend a 1\nopen b rows=1 capacity=8\nappend b 2\n"),
+       [](const Case& c) {
+         return ids(c) == Tokens{1, 2};
+       },
+       on_m("open a rows=1 capacity=16\nappend a 1\nappend a 2\n")},
+      {"swap_neighbours", on_m("complete 0 new=1\nopen a rows=1 capacity=8\nappend a 1\n"),
+       [](const Case& c) { return count<Complete>(c) == 1 && count<Append>(c) == 1; },
+       on_m("open a rows=1 capacity=8\ncomplete 0 new=1\nappend a 1\n")},
       {"drop_pairs", on_m("open a rows=1 capacity=8\nreset a\nappend a 1\nlength a\n"),
        [](const Case& c) { return count<Append>(c) == 1 && count<Open>(c) == 1 && count<Reset>(c) == count<Length>(c); },
        on_m("open a rows=1 capacity=8\nappend a 1\n")},
@@ -113,6 +121,9 @@ const std::vector<PassCase>& pass_cases() {
       {"lower_numbers", on_m("open a rows=1 capacity=9\nappend a 0 1 2 3\ncrop a 3\n"),
        [](const Case& c) { return first<Crop>(c).length == std::vector<int>{1} || first<Crop>(c).length == std::vector<int>{3}; },
        on_m("open a rows=1 capacity=1\nappend a 0 1 2 3\ncrop a 1\n")},
+      {"lower_together", on_m("open a rows=1 capacity=6\nappend a 0 1 2 3\ncrop a 4\n"),
+       [](const Case& c) { return first<Open>(c).capacity == first<Crop>(c).length.front() + 2; },
+       on_m("open a rows=1 capacity=5\nappend a 0 1 2 3\ncrop a 3\n")},
       {"lower_tokens", on_m("complete 3 2 3 new=1\n"),
        [](const Case& c) { return ids(c)[0] == ids(c)[2] && ids(c)[0] != ids(c)[1]; }, on_m("complete 1 0 1 new=1\n")},
       {"lower_stops", on_m("complete 0 new=1 stop=3\n"), [](const Case& c) { return first<Complete>(c).loop.stop->front() >= 2; },
@@ -171,14 +182,15 @@ ShrinkResult shrunk(const Case& value, const ShrinkOptions& options = {}) {
   return shrink(value, *bench.judge, bench.laws, bench.subject.configuration, options);
 }
 
-/// A reset of an open session with content, then an append.
+/// A reset of an open session with content, then tokens.
 bool appends_after_reset(const Case& value) {
   bool open = false, content = false, reset = false;
   for (const Step& step : all_steps(value)) {
     open |= std::holds_alternative<Open>(step);
     if (const auto* a = std::get_if<Append>(&step)) {
-      if (reset) return true;
-      content |= open && a->keep;
+      const bool tokens = std::any_of(a->tokens.begin(), a->tokens.end(), [](const Tokens& row) { return !row.empty(); });
+      if (reset && tokens) return true;
+      content |= open && a->keep && tokens;
     }
     if (std::holds_alternative<Reset>(step)) reset = content;
   }
