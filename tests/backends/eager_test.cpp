@@ -221,6 +221,7 @@ TEST(Decoder, KeysThatAreRotatedWhenReadAreThoseRotatedWhenWritten) {
   const Case value = case_of("run m\nopen a rows=2 capacity=8\nappend a 3 1 | 2 2\ncrop a 1 1\nappend a 4 | 1\n", kLlama);
   const ModelPtr model = *load_model(std::get<Load>(value.trace.events.front()).spec);
   for (const backends::Host& host : backends::hosts()) {
+    if (host.configuration.declarations.numeric->kv != "float32") continue;  // rounded after rotation is not rounded before it
     backends::Seams late;
     late.key_position = [](const backends::Fed&, int slot) { return slot; };
     const std::unique_ptr<Engine> plain = std::move(*host.make_engine(model, {}, host.configuration));
