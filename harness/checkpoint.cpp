@@ -106,8 +106,8 @@ Result<ModelPtr> read_checkpoint(const fs::path& directory) {
   const auto infos_bound = static_cast<std::size_t>(spec.layers);
   if (infos_bound > file->tensors().size()) {
     return Error{path.string(), 0,
-                 "holds " + std::to_string(file->tensors().size()) +
-                     " tensors; expected those of " + std::to_string(spec.layers) + " layers"};
+                 "holds " + std::to_string(file->tensors().size()) + " tensors; expected those of " +
+                     std::to_string(spec.layers) + " layers"};
   }
   std::map<std::string, std::vector<std::int64_t>> expected;
   for (const auto& info : architecture->tensors(spec)) expected[info.name] = info.shape;

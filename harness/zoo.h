@@ -28,8 +28,8 @@ struct ZooRow {
   int steps = 0;  ///< of a seed's shortest minimum under a law that must catch it, the largest over seeds and laws
   int known_steps = 0;
   double median_evaluations = 0;
-  long slippage = 0;                 ///< shrinks that ended in another signature's case
-  std::vector<std::string> missed;   ///< "LAW by seed S": laws that did not catch it
+  long slippage = 0;                                        ///< shrinks that ended in another signature's case
+  std::vector<std::string> missed;                          ///< "LAW by seed S": laws that did not catch it
   std::map<std::string, std::vector<std::string>> minimal;  ///< the distinct minima in text form, by signature
 };
 
