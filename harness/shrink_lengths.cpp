@@ -132,6 +132,31 @@ void shorten(Search& search) {
   }
 }
 
+/// Loops that emit fewer tokens, with what a boundary ties to where they end.
+void shorten_loops(Search& search) {
+  for (int i = 0; i < static_cast<int>(places(search.best()).size()); ++i) {
+    const At at = places(search.best())[static_cast<std::size_t>(i)];
+    const auto emits = [&] {
+      Case probe = search.best();
+      const Loop* loop = loop_of(step_at(probe, at));
+      return loop == nullptr ? 0 : loop->new_tokens;
+    };
+    const auto once = [&] {
+      const int n = emits();
+      for (const int to : below(n))
+        for (const int with : {static_cast<int>(kCapacity), static_cast<int>(kCrops), kCapacity | kCrops,
+                               static_cast<int>(kContext), kCapacity | kContext}) {
+          Case candidate = search.best();
+          loop_of(step_at(candidate, at))->new_tokens = to;
+          couple(candidate, at, n - to, with);
+          if (search.offer(std::move(candidate))) return true;
+        }
+      return false;
+    };
+    while (emits() > 1 && !search.exhausted() && once()) {}
+  }
+}
+
 /// Prompts that repeat or extend each other, and rows of one call, must shrink together.
 void shorten_together(Search& search) {
   const auto most = [&] {
@@ -181,7 +206,11 @@ void move_tokens(Search& search) {
 }  // namespace
 
 std::vector<ShrinkPass> length_passes() {
-  return {{"fewer_rows", fewer_rows}, {"shorten_together", shorten_together}, {"shorten", shorten}, {"move_tokens", move_tokens}};
+  return {{"fewer_rows", fewer_rows},
+          {"shorten_together", shorten_together},
+          {"shorten", shorten},
+          {"shorten_loops", shorten_loops},
+          {"move_tokens", move_tokens}};
 }
 
 }  // namespace cachet

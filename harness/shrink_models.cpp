@@ -77,29 +77,26 @@ ModelSpec of_family(const std::string& family, const ModelSpec& of) {
   return out;
 }
 
-/// With the sizes as they are, and where that does not fail, small ones: whether a bug shows in the tokens is a matter of the
-/// numbers, and those of another family are others.
+/// With the sizes as they are, and where that does not fail, on the family's standard model and its plainest weights: whether a
+/// bug shows in the tokens is a matter of the numbers, and those of another family are others.
 void simpler_families(Search& search) {
   for (const reference::Architecture& simpler : reference::architectures()) {
     if (offer_on_models(search, [&](Case&, Load& l) {
           return l.spec.family != simpler.name && (l.spec = of_family(simpler.name, l.spec), true);
         }))
       return;
-    for (const int layers : {1, 2})
-      for (const int width : {2, 4, 8})
-        for (const int vocab : {2, 3, 4})
-          if (offer_on_models(search, [&](Case& value, Load& l) {
-                if (l.spec.family == simpler.name || l.spec.vocab < vocab) return false;
-                fold_tokens(value, l.handle, l.spec.vocab, vocab);
-                l.spec = of_family(simpler.name, l.spec);
-                l.spec.layers = layers;
-                l.spec.heads = 1;
-                l.spec.width = width;
-                l.spec.vocab = vocab;
-                l.spec.weights = ladder(0).front();
-                return true;
-              }))
-            return;
+    const ModelSpec standard = standard_model(standard_spec(simpler.name));
+    for (const WeightRecipe& weights : {ladder(0).front(), standard.weights})
+      if (offer_on_models(search, [&](Case& value, Load& l) {
+            if (l.spec.family == simpler.name) return false;
+            fold_tokens(value, l.handle, l.spec.vocab, standard.vocab);
+            const int context = l.spec.context;
+            l.spec = standard;
+            l.spec.context = context;
+            l.spec.weights = weights;
+            return true;
+          }))
+        return;
   }
 }
 
@@ -165,50 +162,64 @@ void smaller_context(Search& search) {
       break;
 }
 
-/// Standard ids for a token list: `first` then counting, within the vocabulary.
-enum class Ids { kZeros, kCounting, kCountingByCall, kLastDiffers };
-
-void set_tokens(Case& value, Ids ids, int vocab) {
-  int call = 0;
+/// The ids of all calls that their model knows, in order.
+std::vector<Token*> known_ids(Case& value) {
+  std::vector<Token*> out;
   for (const At at : places(value)) {
-    Rows* rows = rows_of(step_at(value, at));
-    if (rows == nullptr) continue;
-    for (std::size_t r = 0; r < rows->size(); ++r)
-      for (std::size_t t = 0; t < (*rows)[r].size(); ++t) {
-        Token& id = (*rows)[r][t];
-        if (id < 0 || id >= vocab) continue;
-        switch (ids) {
-          case Ids::kZeros:
-            id = 0;
-            break;
-          case Ids::kCounting:
-            id = static_cast<Token>(t + r) % vocab;
-            break;
-          case Ids::kCountingByCall:
-            id = static_cast<Token>(t + r + static_cast<std::size_t>(call)) % vocab;
-            break;
-          case Ids::kLastDiffers:
-            id = t + 1 == (*rows)[r].size() ? static_cast<Token>(call + 1) % vocab : static_cast<Token>(t + r) % vocab;
-            break;
-        }
-      }
-    ++call;
+    const ModelSpec* spec = value.trace.spec_at(at.event, run_at(value, at).handle);
+    if (Rows* rows = rows_of(step_at(value, at)); rows != nullptr && spec != nullptr)
+      for (Tokens& row : *rows)
+        for (Token& id : row)
+          if (id >= 0 && id < spec->vocab) out.push_back(&id);
   }
+  return out;
 }
 
-/// Stop ids as plain as they come: zero. False where the case has none.
-bool set_stops(Case& value) {
-  bool any = false;
-  for (const At at : places(value))
-    if (Loop* loop = loop_of(step_at(value, at)); loop && loop->stop) any = true, loop->stop = Tokens{0};
-  return any;
+/// The case with standard ids in all ways: a few ids are zeros and ones in every combination, many follow a pattern.
+std::vector<Case> with_standard_ids(const Case& value) {
+  constexpr std::size_t kFew = 4;
+  std::vector<Case> out;
+  const auto add = [&](const std::function<Token(std::size_t)>& id) {
+    Case form = value;
+    const std::vector<Token*> ids = known_ids(form);
+    for (std::size_t i = 0; i < ids.size(); ++i) *ids[i] = id(i);
+    out.push_back(std::move(form));
+  };
+  Case probe = value;
+  const std::size_t n = known_ids(probe).size();
+  if (n <= kFew) {
+    for (std::size_t bits = 0; bits < (std::size_t{1} << n); ++bits)
+      add([&](std::size_t i) { return static_cast<Token>(bits >> (n - 1 - i) & 1); });
+    return out;
+  }
+  add([](std::size_t) { return 0; });
+  add([](std::size_t) { return 1; });
+  add([](std::size_t i) { return static_cast<Token>(i % 2); });
+  add([&](std::size_t i) { return static_cast<Token>(i + 1 == n); });
+  add([](std::size_t i) { return static_cast<Token>(i == 0); });
+  add([](std::size_t i) { return static_cast<Token>(i % 4); });
+  return out;
+}
+
+/// The case with all stop ids the same, one case for each id of the standard vocabulary; itself where it has none.
+std::vector<Case> with_standard_stops(const Case& value) {
+  std::vector<Case> out;
+  for (Token id = 0; id < standard_model({}).vocab; ++id) {
+    Case form = value;
+    bool any = false;
+    for (const At at : places(form))
+      if (Loop* loop = loop_of(step_at(form, at)); loop && loop->stop) any = true, loop->stop = Tokens{id};
+    if (!any) return {value};
+    out.push_back(std::move(form));
+  }
+  return out;
 }
 
 }  // namespace
 
-WeightRecipe telling_weights() {
-  constexpr std::uint64_t kSeed = 55617;
-  return {WeightRecipe::Kind::kSeed, "", kSeed};
+WeightRecipe telling_weights(const std::string& family) {
+  constexpr std::uint64_t kGpt2 = 455844, kLlama = 352772;
+  return {WeightRecipe::Kind::kSeed, "", family == "gpt2" ? kGpt2 : kLlama};
 }
 
 ModelSpec standard_model(const ModelSpec& of) {
@@ -224,7 +235,7 @@ ModelSpec standard_model(const ModelSpec& of) {
   out.vocab = 4;
   constexpr int kContext = 16;
   out.context = kContext;
-  out.weights = telling_weights();
+  out.weights = telling_weights(of.family);
   return out;
 }
 
@@ -244,29 +255,22 @@ namespace {
 
 /// The case on standard models of one family, or each model of its own where none is named.
 void add_canonical_forms(const Case& value, const std::string& family, std::vector<Case>& out) {
-  struct Size {
-    int layers, width;
-  };
-  std::vector<WeightRecipe> recipes = ladder(2);
-  recipes.insert(recipes.begin(), telling_weights());
-  for (const WeightRecipe& weights : recipes)
-    for (const Size size : {Size{1, 4}, Size{2, 4}})
-      for (const Ids ids : {Ids::kZeros, Ids::kCounting, Ids::kCountingByCall, Ids::kLastDiffers}) {
-        Case form = value;
-        for (Load* load : loads_of(form)) {
-          const int before = load->spec.vocab;
-          const int context = std::max(load->spec.context, longest_history(form));
-          load->spec = standard_model(family.empty() ? load->spec : standard_spec(family));
-          load->spec.layers = size.layers;
-          load->spec.width = std::max(load->spec.width, size.width);
-          load->spec.context = context;
-          load->spec.weights = weights;
-          fold_tokens(form, load->handle, before, load->spec.vocab);
-        }
-        set_tokens(form, ids, standard_model({}).vocab);
-        out.push_back(form);
-        if (set_stops(form)) out.push_back(std::move(form));
+  constexpr int kMostLayers = 2;
+  for (int layers = 1; layers <= kMostLayers; ++layers)
+    for (const bool telling : {true, false}) {
+      Case form = value;
+      for (Load* load : loads_of(form)) {
+        const int before = load->spec.vocab;
+        const int context = std::max(load->spec.context, longest_history(form));
+        load->spec = standard_model(family.empty() ? load->spec : standard_spec(family));
+        load->spec.layers = layers;
+        load->spec.context = context;
+        if (!telling) load->spec.weights = ladder(0).front();
+        fold_tokens(form, load->handle, before, load->spec.vocab);
       }
+      for (const Case& ids : with_standard_ids(form))
+        for (Case& stops : with_standard_stops(ids)) out.push_back(std::move(stops));
+    }
 }
 
 }  // namespace
@@ -283,6 +287,11 @@ std::vector<Case> canonical_forms(const Case& value) {
   if (!plain) add_canonical_forms(value, plainest, out);
   add_canonical_forms(value, "", out);
   return out;
+}
+
+Case with_ids_of_one(Case value) {
+  for (Token* id : known_ids(value)) *id = 1;
+  return value;
 }
 
 std::vector<ShrinkPass> model_passes() {

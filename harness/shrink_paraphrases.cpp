@@ -32,10 +32,32 @@ bool loop_with_tokens(std::vector<Step>& steps, std::size_t i) {
   auto* generate = std::get_if<Generate>(&steps[i]);
   if (generate == nullptr || generate->tokens) return false;
   std::size_t rows = 1;
-  for (const Step& step : steps)
-    if (const auto* open = std::get_if<Open>(&step); open != nullptr && open->session == generate->session)
-      rows = static_cast<std::size_t>(open->rows);
+  for (Step& step : steps)
+    if (auto* open = std::get_if<Open>(&step); open != nullptr && open->session == generate->session)
+      rows = static_cast<std::size_t>(open->rows), ++open->capacity;
   generate->tokens = Rows(rows, Tokens{0});
+  return true;
+}
+
+/// generate T new=k after other calls: without T, and as many tokens more.
+bool loop_emits_its_tokens(std::vector<Step>& steps, std::size_t i) {
+  auto* generate = std::get_if<Generate>(&steps[i]);
+  if (generate == nullptr || !generate->tokens || generate->tokens->empty()) return false;
+  generate->loop.new_tokens += static_cast<int>(generate->tokens->front().size());
+  generate->tokens.reset();
+  return true;
+}
+
+/// append A, peek at B: peek at A and B.
+bool append_within_peek(std::vector<Step>& steps, std::size_t i) {
+  const auto* append = std::get_if<Append>(&steps[i]);
+  const std::size_t p = next_of(steps, i);
+  auto* peek = p < steps.size() ? std::get_if<Append>(&steps[p]) : nullptr;
+  if (append == nullptr || peek == nullptr || !append->keep || peek->keep || append->tokens.size() != peek->tokens.size())
+    return false;
+  for (std::size_t r = 0; r < append->tokens.size(); ++r)
+    peek->tokens[r].insert(peek->tokens[r].begin(), append->tokens[r].begin(), append->tokens[r].end());
+  steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
   return true;
 }
 
@@ -112,8 +134,8 @@ bool prompts_one(std::vector<Step>& steps, std::size_t i) {
 std::vector<Case> paraphrases(const Case& value) {
   std::vector<Case> out;
   const std::vector<At> all = places(value);
-  for (const Change change :
-       {loop_as_append, loop_with_tokens, crop_as_peek, crop_leaves_tokens, complete_in_session, emits_one, prompts_one}) {
+  for (const Change change : {loop_as_append, loop_with_tokens, loop_emits_its_tokens, append_within_peek, crop_as_peek,
+                              crop_leaves_tokens, complete_in_session, emits_one, prompts_one}) {
     Case everywhere = value;
     int changes = 0;
     for (auto at = all.rbegin(); at != all.rend(); ++at) {

@@ -85,10 +85,8 @@ std::vector<ShrinkPass> model_passes();
 /// The starting points of normal forms, simplest first: the case on a small standard model with standard tokens.
 std::vector<Case> canonical_forms(const Case& value);
 
-/// Weights under which a small model's greedy token tells histories apart: of 600,000 seeds the one whose choice, at width 4 and
-/// vocabulary 4, changes most often when a history of zeros or ones gains or loses a token or has one changed (59 of 68 such
-/// pairs).
-WeightRecipe telling_weights();
+/// Weights under which the standard model's greedy token tells histories apart. tests/harness/telling_weights.cpp finds them.
+WeightRecipe telling_weights(const std::string& family);
 
 /// The first model that normal forms are tried on: one layer of width 4, a vocabulary of 4, telling weights. Choices of the
 /// family that the model still has although they can be dropped are kept in a standard form: the failure needs them.
@@ -100,6 +98,9 @@ std::optional<Case> on_standard_model(const Case& value);
 /// Small cases on the standard model that end in a step of kind `op`, in the total order, no larger in counts and calls than
 /// `value`: of any calls up to three steps, and of the reached case's kinds of calls up to five.
 std::vector<Case> cases_below(const Case& value, const std::string& op, const Configuration& configuration);
+
+/// All ids of calls one, but those that no model knows.
+Case with_ids_of_one(Case value);
 
 /// The case said otherwise: other calls that leave the same tokens behind. Not simpler, but what they shrink to may be.
 std::vector<Case> paraphrases(const Case& value);

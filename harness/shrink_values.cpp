@@ -126,8 +126,18 @@ void lower_numbers(Search& search) {
   }
 }
 
-/// The capacity of a session and its crops, which a boundary may tie together.
+/// The capacity of a session and its crops or its loops, which a boundary may tie together.
 void lower_together(Search& search) {
+  offer_at_each(search, [](Case& value, At at) {
+    auto* open = std::get_if<Open>(&step_at(value, at));
+    if (open == nullptr || open->capacity < 2) return false;
+    bool loops = false;
+    for (Step& step : run_at(value, at).steps)
+      if (Loop* loop = loop_of(step); loop && session_of(step) == open->session && loop->new_tokens > 1)
+        loops = (--loop->new_tokens, true);
+    --open->capacity;
+    return loops;
+  });
   offer_at_each(search, [](Case& value, At at) {
     auto* open = std::get_if<Open>(&step_at(value, at));
     if (open == nullptr || open->capacity < 2) return false;
@@ -188,11 +198,15 @@ void lower_tokens(Search& search) {
   }
 }
 
+/// Each stop id from zero upwards: the first that still fails is the lowest.
 void lower_stops(Search& search) {
-  offer_at_each(search, [](Case& value, At at) {
-    Loop* loop = loop_of(step_at(value, at));
-    return loop && loop->stop && !loop->stop->empty() && loop->stop->front() > 0 && (--loop->stop->front(), true);
-  });
+  constexpr Token kMostTries = 4;
+  for (std::size_t k = 0; k < 2; ++k)
+    for (Token to = 0; to < kMostTries; ++to)
+      offer_at_each(search, [&](Case& value, At at) {
+        Loop* loop = loop_of(step_at(value, at));
+        return loop && loop->stop && k < loop->stop->size() && (*loop->stop)[k] > to && ((*loop->stop)[k] = to, true);
+      });
 }
 
 void lower_vary(Search& search) {

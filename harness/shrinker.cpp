@@ -46,7 +46,8 @@ bool Search::offer(Case candidate) {
 }
 
 bool Search::jump(Case candidate) {
-  return !exhausted() && !misfit(candidate, law_, configuration_, judge_.oracle()) && fails_alike(candidate);
+  return !exhausted() && tried_.count(print_case(candidate)) == 0 && !misfit(candidate, law_, configuration_, judge_.oracle()) &&
+         fails_alike(candidate);
 }
 
 void Search::back(Mark mark) {
@@ -121,13 +122,18 @@ bool detour(Search& search, const std::vector<ShrinkPass>& passes) {
     const Search::Mark before = search.mark();
     std::vector<Case> forms = {other};
     if (std::optional<Case> standard = on_standard_model(other)) forms.push_back(std::move(*standard));
-    if (!jump_to_first(search, "paraphrase", std::move(forms), 2)) continue;
+    for (std::size_t i = 0, plain = forms.size(); i < plain; ++i) forms.push_back(with_ids_of_one(forms[i]));
+    const long most = static_cast<long>(forms.size());
+    if (!jump_to_first(search, "paraphrase", std::move(forms), most)) continue;
     descend(search, passes);
     if (simpler(search.best(), before.best)) return true;
     search.back(before);
   }
   return false;
 }
+
+/// Whether a failure of this kind shows only where the greedy choice hangs on what is wrong.
+bool decided_by_choice(const std::string& kind) { return kind == "tokens" || kind == "token_count" || kind == "stop_reason"; }
 
 /// Local names as a reader expects them: sessions a, b, c in order of appearance in each run, models m, n.
 Case renamed(const Case& value) {
@@ -165,17 +171,22 @@ ShrinkResult shrink(const Case& failing, Judge& judge, const std::vector<Propert
   descend(search, passes);
   // A descent ends where no pass finds a simpler case, which may depend on where it began. So the small cases are tried from
   // below, and every search that came to the same calls goes on from the same model and tokens where those fail too.
-  constexpr long kMostBelow = 200, kMostForms = 64;
+  constexpr long kMostBelow = 150, kMostForms = 96;  // of one shrink, and each time
+  long below = kMostBelow;
+  const auto jump_below = [&] {
+    const long before = search.evaluations();
+    const bool jumped = jump_to_first(search, "from_below", cases_below(search.best(), search.target().op, configuration), below);
+    below -= search.evaluations() - before;
+    return jumped;
+  };
   const auto settle = [&] {
     for (std::vector<std::int64_t> before; before != skeleton(search.best()) && !search.exhausted();) {
       before = skeleton(search.best());
-      if (jump_to_first(search, "from_below", cases_below(search.best(), search.target().op, configuration), kMostBelow) ||
-          jump_to_first(search, "canonical", canonical_forms(search.best()), kMostForms))
-        descend(search, passes);
+      if (jump_below() || jump_to_first(search, "canonical", canonical_forms(search.best()), kMostForms)) descend(search, passes);
     }
   };
   settle();
-  if (search.target().kind == "tokens") {
+  if (decided_by_choice(search.target().kind)) {
     search.offer_on_standard_model_too();
     descend(search, passes);
     settle();
