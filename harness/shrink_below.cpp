@@ -240,15 +240,21 @@ std::vector<Case> cases_below(const Case& value, const std::string& op, const Co
       value.trace.runs() <= kMostRuns)  // sizes with values of their own: left to the descent
     grammars.push_back(grammar_of(value, own, value.trace.runs(), steps));
   const std::vector<std::int64_t> reached = rank(value);
+  std::vector<ModelSpec> models = {standard_model(standard_spec(spec->family))};
+  if (has_choices(*spec)) models.push_back(standard_model(*spec));
   std::map<std::vector<std::int64_t>, Case> ranked;  // a case that both grammars have is one
   for (const Grammar& grammar : grammars)
-    for (Case& c : Enumeration(grammar, value, op, standard_model(*spec), configuration).cases()) {
+    for (Case& c : Enumeration(grammar, value, op, models.front(), configuration).cases()) {
       std::vector<std::int64_t> r = rank(c);
       if (!std::lexicographical_compare(reached.begin(), reached.begin() + kSkeleton, r.begin(), r.begin() + kSkeleton))
         ranked.emplace(std::move(r), std::move(c));
     }
   std::vector<Case> out;
-  for (auto& [r, c] : ranked) out.push_back(std::move(c));
+  for (auto& [r, c] : ranked)
+    for (const ModelSpec& model : models) {
+      std::get<Load>(c.trace.events.front()).spec = model;
+      out.push_back(c);
+    }
   return out;
 }
 

@@ -254,8 +254,9 @@ std::optional<Case> on_standard_model(const Case& value) {
 namespace {
 
 /// The case on standard models of one family, or each model of its own where none is named.
-void add_canonical_forms(const Case& value, const std::string& family, std::vector<Case>& out) {
+std::vector<Case> forms_on(const std::string& family, const Case& value) {
   constexpr int kMostLayers = 2;
+  std::vector<Case> out;
   for (int layers = 1; layers <= kMostLayers; ++layers)
     for (const bool telling : {true, false}) {
       Case form = value;
@@ -271,21 +272,31 @@ void add_canonical_forms(const Case& value, const std::string& family, std::vect
       for (const Case& ids : with_standard_ids(form))
         for (Case& stops : with_standard_stops(ids)) out.push_back(std::move(stops));
     }
+  return out;
 }
 
 }  // namespace
 
+bool has_choices(const ModelSpec& spec) { return !(standard_model(spec) == standard_model(standard_spec(spec.family))); }
+
 std::vector<Case> canonical_forms(const Case& value) {
-  std::vector<Case> out;
-  const std::string plainest = reference::architectures().front().name;
-  bool plain = true;
+  constexpr std::size_t kMostOfOneKind = 32;
+  std::vector<std::string> families;
+  bool choices = false;
   Case probe = value;
   for (const Load* load : loads_of(probe)) {
     if (load->spec.weights.kind == WeightRecipe::Kind::kDirectory) return {};
-    plain = plain && load->spec.family == plainest;
+    choices |= has_choices(load->spec);
+    for (const std::string& family : {reference::architectures().front().name, load->spec.family})
+      if (std::find(families.begin(), families.end(), family) == families.end()) families.push_back(family);
   }
-  if (!plain) add_canonical_forms(value, plainest, out);
-  add_canonical_forms(value, "", out);
+  if (choices) families.emplace_back();  // last, each model as it is
+  std::vector<Case> out;
+  for (const std::string& family : families) {
+    std::vector<Case> forms = forms_on(family, value);
+    forms.resize(std::min(forms.size(), kMostOfOneKind));
+    std::move(forms.begin(), forms.end(), std::back_inserter(out));
+  }
   return out;
 }
 

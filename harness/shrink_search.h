@@ -82,7 +82,8 @@ std::vector<ShrinkPass> length_passes();
 std::vector<ShrinkPass> value_passes();
 std::vector<ShrinkPass> model_passes();
 
-/// The starting points of normal forms, simplest first: the case on a small standard model with standard tokens.
+/// The starting points of normal forms, simplest first: the case on small standard models with standard tokens, of the plainest
+/// family, of its own without choices, and with them.
 std::vector<Case> canonical_forms(const Case& value);
 
 /// Weights under which the standard model's greedy token tells histories apart. tests/harness/telling_weights.cpp finds them.
@@ -92,11 +93,15 @@ WeightRecipe telling_weights(const std::string& family);
 /// family that the model still has although they can be dropped are kept in a standard form: the failure needs them.
 ModelSpec standard_model(const ModelSpec& of);
 
+/// Whether the model has choices of its family that its standard model keeps.
+bool has_choices(const ModelSpec& spec);
+
 /// The case on the standard model, its ids brought into that vocabulary; nullopt where a model comes from a directory.
 std::optional<Case> on_standard_model(const Case& value);
 
-/// Small cases on the standard model that end in a step of kind `op`, in the total order, no larger in counts and calls than
-/// `value`: of any calls up to three steps, and of the reached case's kinds of calls up to five.
+/// Small cases on the standard model, first without the family's choices and then with them, that end in a step of kind `op`, in
+/// the total order, no larger in counts and calls than `value`: of any calls up to three steps, and of the reached case's kinds
+/// of calls up to five.
 std::vector<Case> cases_below(const Case& value, const std::string& op, const Configuration& configuration);
 
 /// All ids of calls one, but those that no model knows.
