@@ -105,6 +105,9 @@ const std::vector<PassCase>& pass_cases() {
       {"shorten", on_m("open a rows=1 capacity=5\nappend a 0 1 2 3\n"),
        [](const Case& c) { return first<Open>(c).capacity == static_cast<int>(ids(c).size()) + 1; },
        on_m("open a rows=1 capacity=2\nappend a 0\n")},
+      {"shorten_loops", on_m("open a rows=1 capacity=5\ngenerate a 0 new=4\n"),
+       [](const Case& c) { return first<Open>(c).capacity == first<Generate>(c).loop.new_tokens + 1; },
+       on_m("open a rows=1 capacity=2\ngenerate a 0 new=1\n")},
       {"move_tokens", on_m("open a rows=1 capacity=8\nappend a 1 2 3\nappend a 0\n"),
        [](const Case& c) {
          return ids(c) == Tokens{1, 2, 3, 0};
