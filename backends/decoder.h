@@ -32,17 +32,6 @@ struct Failure {
 
 class Decoder {
  public:
-  /// An Error refuses a model of another family.
-  static Result<std::unique_ptr<Decoder>> make(const ModelPtr& model, const Seams& seams);
-
-  /// Writes the keys and values of `tokens` behind what the row holds; `logits` becomes (tokens, vocab).
-  std::optional<Failure> feed(KvRow& row, const Tokens& tokens, std::vector<float>& logits) const;
-
-  const ModelSpec& spec() const { return spec_; }
-  int kv_width() const { return kv_heads_ * head_; }  ///< numbers in the keys of a token in a layer, and in its values
-  const Seams& seams() const { return seams_; }
-
- private:
   struct Linear {
     std::vector<float> weight, bias;
     int in = 0, out = 0;
@@ -55,13 +44,37 @@ class Decoder {
     Linear c_attn, c_proj, c_fc, mlp_proj;  ///< c_attn: queries, keys, values
     Linear gate;                            ///< without outputs where the MLP has none
   };
+  struct Weights {
+    int heads = 0, kv_heads = 0, head = 0;  ///< how many queries and how many keys a token has, and the size of each
+    std::vector<float> wte, wpe;            ///< (vocab, width), (context, width); no wpe where positions are rotary
+    std::vector<float> lm_head;             ///< (vocab, width); empty: wte
+    std::vector<float> frequencies;         ///< (head / 2) of rotary positions
+    std::vector<Block> blocks;
+    Norm ln_f;
+    float (*activation)(float) = nullptr;
+    float epsilon = 0;
+  };
 
+  /// An Error refuses a model of another family.
+  static Result<std::unique_ptr<Decoder>> make(const ModelPtr& model, const Seams& seams);
+
+  /// Writes the keys and values of `tokens` behind what the row holds; `logits` becomes (tokens, vocab).
+  std::optional<Failure> feed(KvRow& row, const Tokens& tokens, std::vector<float>& logits) const;
+
+  const ModelSpec& spec() const { return spec_; }
+  const Weights& weights() const { return weights_; }
+  int kv_width() const {
+    return weights_.kv_heads * weights_.head;
+  }  ///< numbers in the keys of a token in a layer, and in its values
+  const Seams& seams() const { return seams_; }
+
+ private:
   Decoder(const Model& model, const Seams& seams);
   void read_gpt2(const Model& model);
   void read_llama(const Model& model);
   void norm(const Norm& norm, const float* x, float* y) const;
   void apply(const Linear& linear, const float* x, float* y) const;
-  bool rotary() const { return !frequencies_.empty(); }
+  bool rotary() const { return !weights_.frequencies.empty(); }
   void rotate(float* heads, int count, int position) const;
   void attend(const KvRow& row, int layer, const Fed& fed, const float* query, float* out) const;
   void mlp(const Block& weights, const float* x, float* out) const;
@@ -69,14 +82,7 @@ class Decoder {
 
   ModelSpec spec_;
   Seams seams_;
-  int heads_ = 0, kv_heads_ = 0, head_ = 0;  // how many queries and how many keys a token has, and the size of each
-  std::vector<float> wte_, wpe_;             // (vocab, width), (context, width); no wpe where positions are rotary
-  std::vector<float> lm_head_;               // (vocab, width); empty: wte
-  std::vector<float> frequencies_;           // (head / 2) of rotary positions
-  std::vector<Block> blocks_;
-  Norm ln_f_;
-  float (*activation_)(float) = nullptr;
-  float epsilon_ = 0;
+  Weights weights_;
 };
 
 }  // namespace cachet::backends

@@ -25,7 +25,7 @@ std::vector<float> transposed(const std::vector<float>& w, int in, int out) {
 }  // namespace
 
 Decoder::Decoder(const Model& model, const Seams& seams) : spec_(model.spec), seams_(seams) {
-  epsilon_ = seams_.norm_epsilon.value_or(static_cast<float>(spec_.norm_epsilon));
+  weights_.epsilon = seams_.norm_epsilon.value_or(static_cast<float>(spec_.norm_epsilon));
   if (spec_.family == "llama")
     read_llama(model);
   else
@@ -41,23 +41,23 @@ void Decoder::read_gpt2(const Model& model) {
   const auto linear = [&](const std::string& name, int in, int out) {
     return Linear{transposed(floats(model, root + name + ".weight"), in, out), floats(model, root + name + ".bias"), in, out};
   };
-  heads_ = kv_heads_ = spec_.heads;
-  head_ = width / heads_;
-  wte_ = floats(model, root + "wte.weight");
-  wpe_ = floats(model, root + "wpe.weight");
+  weights_.heads = weights_.kv_heads = spec_.heads;
+  weights_.head = width / weights_.heads;
+  weights_.wte = floats(model, root + "wte.weight");
+  weights_.wpe = floats(model, root + "wpe.weight");
   for (int l = 0; l < spec_.layers; ++l) {
     const std::string at = fmt::format("h.{}.", l);
-    blocks_.push_back({norm(at + "ln_1"),
-                       norm(at + "ln_2"),
-                       linear(at + "attn.c_attn", width, 3 * width),
-                       linear(at + "attn.c_proj", width, width),
-                       linear(at + "mlp.c_fc", width, inner),
-                       linear(at + "mlp.c_proj", inner, width),
-                       {}});
+    weights_.blocks.push_back({norm(at + "ln_1"),
+                               norm(at + "ln_2"),
+                               linear(at + "attn.c_attn", width, 3 * width),
+                               linear(at + "attn.c_proj", width, width),
+                               linear(at + "mlp.c_fc", width, inner),
+                               linear(at + "mlp.c_proj", inner, width),
+                               {}});
   }
-  ln_f_ = norm("ln_f");
+  weights_.ln_f = norm("ln_f");
   const std::string& activation = seams_.activation.empty() ? spec_.activation : seams_.activation;
-  activation_ = activation == "gelu" ? kernels::gelu_erf : kernels::gelu_tanh;
+  weights_.activation = activation == "gelu" ? kernels::gelu_erf : kernels::gelu_tanh;
 }
 
 void Decoder::read_llama(const Model& model) {
@@ -67,11 +67,12 @@ void Decoder::read_llama(const Model& model) {
     const std::vector<std::int64_t>& shape = model.tensors.at(root + name + ".weight").shape;  // (out, in)
     return Linear{floats(model, root + name + ".weight"), {}, static_cast<int>(shape[1]), static_cast<int>(shape[0])};
   };
-  heads_ = spec_.heads;
-  kv_heads_ = spec_.kv_heads > 0 ? spec_.kv_heads : heads_;
-  head_ = spec_.head_dim > 0 ? spec_.head_dim : spec_.width / heads_;
-  frequencies_ = kernels::rotary_frequencies(head_, seams_.rope_theta.value_or(static_cast<float>(spec_.rope_theta)));
-  wte_ = floats(model, root + "embed_tokens.weight");
+  weights_.heads = spec_.heads;
+  weights_.kv_heads = spec_.kv_heads > 0 ? spec_.kv_heads : weights_.heads;
+  weights_.head = spec_.head_dim > 0 ? spec_.head_dim : spec_.width / weights_.heads;
+  weights_.frequencies =
+      kernels::rotary_frequencies(weights_.head, seams_.rope_theta.value_or(static_cast<float>(spec_.rope_theta)));
+  weights_.wte = floats(model, root + "embed_tokens.weight");
   for (int l = 0; l < spec_.layers; ++l) {
     const std::string at = fmt::format("layers.{}.", l);
     Linear qkv = linear(at + "self_attn.q_proj");
@@ -80,13 +81,13 @@ void Decoder::read_llama(const Model& model) {
       qkv.weight.insert(qkv.weight.end(), more.weight.begin(), more.weight.end());
       qkv.out += more.out;
     }
-    blocks_.push_back({norm(at + "input_layernorm"), norm(at + "post_attention_layernorm"), std::move(qkv),
-                       linear(at + "self_attn.o_proj"), linear(at + "mlp.up_proj"), linear(at + "mlp.down_proj"),
-                       linear(at + "mlp.gate_proj")});
+    weights_.blocks.push_back({norm(at + "input_layernorm"), norm(at + "post_attention_layernorm"), std::move(qkv),
+                               linear(at + "self_attn.o_proj"), linear(at + "mlp.up_proj"), linear(at + "mlp.down_proj"),
+                               linear(at + "mlp.gate_proj")});
   }
-  ln_f_ = norm("norm");
-  if (!spec_.tie_word_embeddings) lm_head_ = floats(model, "lm_head.weight");
-  activation_ = kernels::silu;
+  weights_.ln_f = norm("norm");
+  if (!spec_.tie_word_embeddings) weights_.lm_head = floats(model, "lm_head.weight");
+  weights_.activation = kernels::silu;
 }
 
 }  // namespace cachet::backends

@@ -11,7 +11,8 @@ namespace cachet::backends {
 
 struct Host {
   std::string name;
-  Configuration configuration;  ///< the only one
+  Configuration configuration;        ///< the first
+  std::vector<Configuration> others;  ///< further ones
   std::function<Result<std::unique_ptr<Engine>>(const ModelPtr&, const Seams&, const Configuration&)> make_engine;
 };
 

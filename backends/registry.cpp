@@ -57,8 +57,11 @@ Result<std::unique_ptr<Backend>> make(const Host& host, const std::string& name,
   description.version = "1";
   description.engine = {{"device", "cpu"}, {"arithmetic", "float32"}};
   description.configurations = {host.configuration};
-  return make_in_process_backend(std::move(description), [&host, seams](const std::string&, const ModelPtr& model) {
-    return host.make_engine(model, seams, host.configuration);
+  description.configurations.insert(description.configurations.end(), host.others.begin(), host.others.end());
+  return make_in_process_backend(std::move(description), [&host, seams](const std::string& configuration, const ModelPtr& model) {
+    const auto other =
+        std::find_if(host.others.begin(), host.others.end(), [&](const auto& c) { return c.name == configuration; });
+    return host.make_engine(model, seams, other == host.others.end() ? host.configuration : *other);
   });
 }
 
@@ -70,6 +73,7 @@ const std::vector<Variant>& variants() {
   static const std::vector<Variant> table = {
       {"pairwise", "eager", [](Seams& seams) { seams.summation = kernels::Summation::kPairwise; }},
       {"reversed", "eager", [](Seams& seams) { seams.summation = kernels::Summation::kReversed; }},
+      {"unpadded", "compiled", [](Seams& seams) { seams.compiler.decode_is_padded = false; }, false},
       {"online_softmax", "static_cache", [](Seams& seams) { seams.softmax = kernels::Softmax::kOnline; }},
   };
   return table;
@@ -80,7 +84,8 @@ const std::vector<Variant>& variants() {
 std::vector<std::string> backend_names() {
   std::vector<std::string> out;
   for (const Host& host : backends::hosts()) out.push_back(host.name);
-  for (const Variant& variant : backends::variants()) out.push_back(variant.host + "+" + variant.name);
+  for (const Variant& variant : backends::variants())
+    if (variant.conforms) out.push_back(variant.host + "+" + variant.name);
   return out;
 }
 
@@ -109,8 +114,13 @@ std::vector<ZooEntry> zoo_entries() {
   std::vector<ZooEntry> out;
   for (const Defect& defect : backends::defects()) {
     const std::string name = defect.host + "+" + defect.name;
+    const Host& host = *find_host(defect.host);
+    const auto other =
+        std::find_if(host.others.begin(), host.others.end(), [&](const auto& c) { return c.name == defect.configuration; });
+    const bool first = other == host.others.end();
+    const std::string tail = host.others.empty() ? "" : "/" + (first ? host.configuration : *other).name;
     out.push_back({defect.name, defect.host, defect.laws, defect.known_steps,
-                   Subject{name, *resolve_backend(name), find_host(defect.host)->configuration}});
+                   Subject{name + tail, *resolve_backend(name), first ? host.configuration : *other}});
   }
   return out;
 }

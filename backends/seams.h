@@ -63,7 +63,26 @@ struct GrowingRow {
   }
 };
 
+/// Where a compiler goes wrong: what it takes for constant, which graph serves which call, which memory a graph is tied to.
+struct CompilerSeams {
+  bool decode_is_padded = true;  ///< false: a cache as long as its tokens; decode graphs are compiled, and refuse to grow
+  bool key_has_rows = true;      ///< a graph is found by the rows it was compiled for
+  bool key_has_capacity = true;
+  bool key_has_past = false;            ///< a graph serves one length of the cache
+  bool positions_are_constant = false;  ///< as they were when the graph was traced
+  bool slots_are_constant = false;
+  bool mask_is_constant = false;
+  bool cache_is_constant = false;  ///< the graph stays tied to the first cache it ran on
+  bool output_is_shared = false;   ///< a call's logits are read when a later call has replaced them
+  bool pads_are_visible = false;   ///< to the real tokens before them
+  bool chunks_are_padded = true;   ///< false: a chunk's own number of tokens is compiled for
+  bool recompiles = true;          ///< false: after `recompile` nothing is compiled any more, silently
+  int lifetimes_end_early = 0;     ///< nodes before the last use of a value
+};
+
 struct Seams {
+  CompilerSeams compiler;
+
   // Arithmetic of the decoder.
   kernels::Summation summation = kernels::Summation::kForward;
   kernels::Softmax softmax = kernels::Softmax::kTwoPass;

@@ -29,8 +29,8 @@ void append_to(Rows& rows, const Rows& more) {
 /// The capability behind each op; what is not here is unknown to these backends.
 const char* capability_of(const Step& step) {
   static const std::map<std::string, const char*> needs = {
-      {"open", "append"},       {"append", "append"},     {"length", "append"}, {"reset", "append"}, {"close", "append"},
-      {"generate", "generate"}, {"complete", "complete"}, {"crop", "crop"},     {"poison", "poison"}};
+      {"open", "append"},       {"append", "append"},     {"length", "append"}, {"reset", "append"},  {"close", "append"},
+      {"generate", "generate"}, {"complete", "complete"}, {"crop", "crop"},     {"poison", "poison"}, {"recompile", "recompile"}};
   const auto at = needs.find(op_name(step));
   return at == needs.end() ? nullptr : at->second;
 }
@@ -71,6 +71,8 @@ Report SessionEngine::execute(const Step& step) {
     sessions_.erase(name);
   } else if (std::holds_alternative<Length>(step)) {
     find(name)->facts.length_read = true;
+  } else if (std::holds_alternative<Recompile>(step)) {
+    recompile();
   } else if (std::holds_alternative<Poison>(step)) {
     for (int r = 0; r < find(name)->rows(); ++r) find(name)->cache->poison(r);
     find(name)->facts.poisoned = true;
@@ -96,6 +98,7 @@ std::optional<Refusal> SessionEngine::check(const Step& step) {
     return unsupported(fmt::format("{} is not offered here", op_name(step)));
   if (const auto* open = std::get_if<Open>(&step)) return check_step(*open);
   if (const auto* complete = std::get_if<Complete>(&step)) return check_step(*complete);
+  if (std::holds_alternative<Recompile>(step)) return std::nullopt;
   const std::string name = session_of(step);
   const Session* session = find(name);
   if (session == nullptr) return invalid(fmt::format("no session \"{}\" is open", name));
@@ -135,6 +138,7 @@ std::optional<Refusal> SessionEngine::check_room(Session& session, const Rows& t
     const RowFacts facts = session.cache->row(r).facts();
     if (seams().over(facts, more, limit))
       return Refusal{"capacity", fmt::format("{} more tokens do not fit after {} of {}", more, facts.length, limit)};
+    if (auto growing = check_shapes(facts.length, fed, more - fed)) return growing;
   }
   return std::nullopt;
 }
@@ -143,8 +147,8 @@ std::optional<Refusal> SessionEngine::check_step(const Open& step) {
   if (find(step.session) != nullptr) return invalid(fmt::format("session \"{}\" is open", step.session));
   if (step.rows < 1 || step.capacity < 1) return invalid("rows and capacity must be at least 1");
   if (step.rows > kMaxRows) return Refusal{"capacity", fmt::format("{} rows; at most {}", step.rows, kMaxRows)};
-  if (step.capacity > kMaxCapacity)
-    return Refusal{"capacity", fmt::format("capacity {}; at most {}", step.capacity, kMaxCapacity)};
+  if (step.capacity > max_capacity())
+    return Refusal{"capacity", fmt::format("capacity {}; at most {}", step.capacity, max_capacity())};
   return std::nullopt;
 }
 
@@ -175,12 +179,13 @@ std::optional<Refusal> SessionEngine::check_step(const Complete& step) {
   if (rows > kMaxRows) return Refusal{"capacity", fmt::format("{} rows; at most {}", rows, kMaxRows)};
   if (auto refusal = check_tokens(step.tokens, rows)) return refusal;
   if (step.capacity && *step.capacity < 1) return invalid("capacity must be at least 1");
-  if (step.capacity.value_or(1) > kMaxCapacity)
-    return Refusal{"capacity", fmt::format("capacity {}; at most {}", *step.capacity, kMaxCapacity)};
+  if (step.capacity.value_or(1) > max_capacity())
+    return Refusal{"capacity", fmt::format("capacity {}; at most {}", *step.capacity, max_capacity())};
   const int need = size_of(step.tokens.front()) + step.loop.new_tokens - (last_token_cached() ? 0 : 1);
   const int limit = complete_limit(step);
   if (need > limit) return Refusal{"capacity", fmt::format("{} tokens do not fit into {}", need, limit)};
-  return std::nullopt;
+  const int prompt = size_of(step.tokens.front());
+  return check_shapes(0, prompt, need - prompt);
 }
 
 std::optional<Refusal> SessionEngine::check_step(const Crop& step) {
@@ -308,6 +313,10 @@ void SessionEngine::perform(const Reset& step, Report&) {
 // -- model calls
 
 bool SessionEngine::feed(Cache& cache, const Rows& tokens, std::vector<std::vector<float>>& logits, Report& report) {
+  return feed_eagerly(cache, tokens, logits, report);
+}
+
+bool SessionEngine::feed_eagerly(Cache& cache, const Rows& tokens, std::vector<std::vector<float>>& logits, Report& report) {
   std::int64_t width = 0;
   for (const Tokens& row : tokens) width = std::max<std::int64_t>(width, size_of(row));
   report.calls->push_back({tokens, std::nullopt, {static_cast<std::int64_t>(tokens.size()), width}});

@@ -67,7 +67,15 @@ class SessionEngine : public Engine {
 
   /// One model call: the rows of `tokens` behind what the cache holds; empty rows beside filled ones are left alone. Logits of
   /// row r: (tokens, vocab). False when the call failed; the report says so.
-  bool feed(Cache& cache, const Rows& tokens, std::vector<std::vector<float>>& logits, Report& report);
+  virtual bool feed(Cache& cache, const Rows& tokens, std::vector<std::vector<float>>& logits, Report& report);
+
+  /// What a call of the model by the decoder, row by row, leaves; counted as one call.
+  bool feed_eagerly(Cache& cache, const Rows& tokens, std::vector<std::vector<float>>& logits, Report& report);
+
+  /// A growing shape that this engine does not take: of `past` tokens in the cache, `fed` now and `emitted` one by one after
+  /// them.
+  virtual std::optional<Refusal> check_shapes(int, int, int) const { return std::nullopt; }
+  virtual void recompile() {}
 
   /// The greedy loop of a step. `logits` are each row's last ones, before and after; emitted tokens go into the report and are
   /// fed but for the last, which is fed too where it is declared cached. False when a call failed.
@@ -78,6 +86,8 @@ class SessionEngine : public Engine {
   const ModelSpec& spec() const { return decoder_->spec(); }
   const Seams& seams() const { return decoder_->seams(); }
   const Decoder& decoder() const { return *decoder_; }
+  int max_capacity() const { return configuration_.declarations.max_capacity.value_or(kMaxCapacity); }
+  const Configuration& configuration() const { return configuration_; }
   bool last_token_cached() const { return configuration_.declarations.last_token_cached.value_or(false); }
 
  private:

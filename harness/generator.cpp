@@ -108,6 +108,10 @@ class Builder {
     };
     for (const char* op : {"open", "append", "length", "reset", "close"}) need(op, "append");
     for (const char* op : {"generate", "complete", "crop", "peek", "poison"}) need(op, op);
+    if (configuration_.can("recompile"))
+      weights_["recompile"] = std::max(0, weights_["recompile"] + 3);
+    else
+      weights_.erase("recompile");
     bad_ = law_.aim.bad_calls ? 25 : 0;
     over_ = law_.aim.overflow ? 25 : 0;
   }
@@ -320,6 +324,7 @@ class Builder {
     if (op == "reset") return add_named<Reset>(draw_.chance(85));
     if (op == "close") return add_named<Close>(draw_.chance(85));
     if (op == "poison") return add_named<Poison>(false);
+    if (op == "recompile") return add(Recompile{});
     return false;
   }
 

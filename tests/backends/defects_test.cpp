@@ -25,6 +25,7 @@ std::string difference(const Report& host, const Report& planted) {
   if (fed(host) != fed(planted)) return "calls";
   if (host.tokens != planted.tokens) return "tokens";
   if (host.stopped != planted.stopped) return "stopped";
+  if (host.compilations != planted.compilations) return "compilations";
   if (host.logits && host.logits->data != planted.logits->data) return "logits";
   return "";
 }
@@ -115,10 +116,34 @@ const std::vector<Minimal>& minimal_traces() {
       {"kv_head_by_modulo", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits", kLlama},
       {"rope_pairs_neighbours", "run m\nopen a rows=1 capacity=4\nappend a 3 1\n", "run 0 step 1 logits", kLlama},
       {"rope_position_from_call", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1\n", "run 0 step 2 logits", kLlama},
+      {"recompiles_each_step", "run m\ncomplete 3 new=2\n", "run 0 step 0 compilations"},
+      {"graph_key_misses_rows", "run m\nopen a rows=1 capacity=4\nappend a 3\nopen b rows=2 capacity=4\nappend b 3 | 1\n",
+       "run 0 step 3 compilations"},
+      {"graph_key_misses_capacity",
+       "run m\nopen a rows=1 capacity=8\nappend a 3\nopen b rows=1 capacity=9\nappend b 3 1 4 1 5 2 6 5 3\n",
+       "run 0 step 3 compilations"},
+      {"positions_baked_in", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1 4\n", "run 0 step 2 logits"},
+      {"write_slot_baked_in", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1 4\n", "run 0 step 2 logits"},
+      {"mask_baked_in", "run m\nopen a rows=1 capacity=4\nappend a 3 1\nappend a 1 4\n", "run 0 step 2 logits"},
+      {"cache_baked_in", "run m\nopen a rows=1 capacity=4\nappend a 3\nopen b rows=1 capacity=4\nappend b 1\nappend a 4 1\n",
+       "run 0 step 4 logits"},
+      {"lifetime_ends_early", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"output_overwritten", "run m\nopen a rows=1 capacity=9\nappend a 3 1 4 1 5 2 6 5 3 want=all\n", "run 0 step 1 logits"},
+      {"pads_visible", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
+      {"eager_after_recompile", "run m\nrecompile\ncomplete 3 new=1\n", "run 0 step 1 compilations"},
+      {"chunk_not_padded", "run m\ncomplete 3 1 new=1\n", "run 0 step 0 compilations"},
+      {"position_from_padded_shape", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1\n", "run 0 step 2 logits"},
       {"rope_theta_ignored", "run m\nopen a rows=1 capacity=4\nappend a 3 1\n", "run 0 step 1 logits", kLlama},
   };
   return table;
 }
+
+/// Host and planted bug as on the command line, in the configuration that has it.
+std::string subject(const std::string& name, const backends::Defect& defect) {
+  return name + (defect.configuration.empty() ? "" : "/" + defect.configuration);
+}
+std::string host_of(const backends::Defect& defect) { return subject(defect.host, defect); }
+std::string planted_in(const backends::Defect& defect) { return subject(defect.host + "+" + defect.name, defect); }
 
 const backends::Defect& defect_named(const std::string& name) {
   const auto& all = backends::defects();
@@ -134,8 +159,8 @@ TEST_P(PlantedBug, ShowsOnItsMinimalTraceWhereItsHostIsRight) {
   const backends::Defect& defect = defect_named(GetParam().defect);
   const Case value = case_of(GetParam().trace, GetParam().model);
   EXPECT_EQ(value.trace.steps(), defect.known_steps);
-  EXPECT_THAT(faults_of(defect.host, value), IsEmpty());
-  EXPECT_EQ(first_difference(execute_on(defect.host, value.trace), execute_on(defect.host + "+" + defect.name, value.trace)),
+  EXPECT_THAT(faults_of(host_of(defect), value), IsEmpty());
+  EXPECT_EQ(first_difference(execute_on(host_of(defect), value.trace), execute_on(planted_in(defect), value.trace)),
             GetParam().shows);
 }
 
@@ -146,7 +171,7 @@ TEST_P(PlantedBug, DoesNotShowOnePlainCallEarlier) {
   const bool earlier =
       GetParam().shows < fmt::format("run {} step {}", value.trace.runs() - 1, value.trace.last_run()->steps.size());
   const std::string shown =
-      first_difference(execute_on(defect.host, value.trace), execute_on(defect.host + "+" + defect.name, value.trace));
+      first_difference(execute_on(host_of(defect), value.trace), execute_on(planted_in(defect), value.trace));
   EXPECT_EQ(shown == "none", !earlier) << shown;
 }
 
@@ -173,6 +198,9 @@ TEST(PlantedBugs, EveryFoundingAndTwinLawHasOneThatItMustCatch) {
                           "reset_is_fresh",
                           "chunked_append",
                           "crop_forgets",
+                          "compile_budget",
+                          "shapes_stay_static",
+                          "compile_order_is_free",
                           "overflow_is_refused",
                           "bad_calls_are_refused",
                           "refusals_are_atomic",

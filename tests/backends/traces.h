@@ -31,16 +31,22 @@ inline Case case_of(const std::string& lines, const std::string& model = kModel)
   return parsed ? *parsed : Case{};
 }
 
+/// `name` as on the command line: BACKEND or BACKEND/CONFIGURATION.
 inline Transcript execute_on(const std::string& name, const Trace& trace, Configuration* configuration = nullptr) {
-  const Result<BackendFactory> factory = resolve_backend(name);
+  const std::string word = name.substr(0, name.find('/'));
+  const Result<BackendFactory> factory = resolve_backend(word);
   if (!factory) {
     ADD_FAILURE() << to_string(factory.error());
     return {};
   }
   const std::unique_ptr<Backend> backend = std::move(*(*factory)());
-  if (configuration != nullptr) *configuration = backend->describe().configurations.front();
-  const std::unique_ptr<Life> life = backend->begin(backend->describe().configurations.front().name);
-  return execute(trace, *life);
+  for (const Configuration& c : backend->describe().configurations) {
+    if (word != name && name != word + "/" + c.name) continue;
+    if (configuration != nullptr) *configuration = c;
+    return execute(trace, *backend->begin(c.name));
+  }
+  ADD_FAILURE() << name << " has no such configuration";
+  return {};
 }
 
 inline int argmax(const double* row, int vocab) { return static_cast<int>(std::max_element(row, row + vocab) - row); }

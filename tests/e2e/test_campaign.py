@@ -127,7 +127,10 @@ class Replay(CliTest):
                         direct = self.replayed(row["file"])
                         self.assertEqual(direct[:2], (1, row["verdict"]))
                         self.assertEqual(direct[2]["kind"], row["kind"])
-                        served = self.replayed(row["file"], "--backend", f"process:{shlex.quote(CACHET)} serve {subject}")
+                        configuration = row["backend"].removeprefix(subject)  # "" or "/NAME"
+                        served = self.replayed(
+                            row["file"], "--backend", f"process:{shlex.quote(CACHET)} serve {subject}{configuration}"
+                        )
                         self.assertEqual(served, direct)
                         certificate = self.replayed(row["file"].removesuffix(".case") + ".json")
                         self.assertEqual(certificate, direct)

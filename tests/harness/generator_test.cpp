@@ -70,7 +70,7 @@ TEST(Generator, ReachesWhatALawMustHave) {
     for (const std::string& op : law.aim.must) with[law.name] += static_cast<int>(ops.count(op));
   });
   for (const Property& law : properties::properties())
-    if (!law.aim.must.empty()) {
+    if (!law.aim.must.empty() && !missing_need(law, subject_named("static_cache").configuration)) {
       EXPECT_GT(with[law.name], kCases * 8 / 10) << law.name;
     }
 }

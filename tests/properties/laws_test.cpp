@@ -53,10 +53,69 @@ TEST(Laws, AnHonestBackendHoldsEveryOne) {
   for (const Property& law : properties::properties()) {
     FakeLab lab(steps);
     lab.declare().capabilities.insert("poison");
+    if (missing_need(law, lab.configuration())) continue;  // laws about compiling: below
     const Verdict verdict = judged(law.name, lab, steps);
     EXPECT_FALSE(is_failure(verdict)) << law.name << ": " << kind_of(verdict);
     EXPECT_STRNE(verdict_name(verdict), "vacuous") << law.name;
   }
+}
+
+/// Declares graphs for appends of 1 and 8 tokens.
+void compiling(FakeLab& lab) {
+  lab.declare().capabilities.insert({"compilations", "recompile"});
+  lab.declare().declarations.compile_budget = {{"prefill", 1}};
+  lab.declare().declarations.append_buckets = {1, 8};
+}
+
+/// Every append of the lives that `in_life` names compiles the graph `signature`.
+Spoil compiles(const std::string& signature, const std::function<bool(int index, int life)>& when) {
+  return [=](const Step& step, int index, int life, Report& report) {
+    if (std::holds_alternative<Append>(step) && when(index, life)) report.compilations = {{{"prefill", signature}}};
+  };
+}
+
+TEST(CompileBudget, HoldsWhereEachGraphIsCompiledOnceAndAgainAfterRecompile) {
+  const char* law = "compile_budget";
+  const std::vector<Step> steps = {open(), append({3}), append({1})};
+  const auto first = [](int index, int life) { return life != 1 && index == (life == 3 ? 2 : 1); };  // 1: warm, 3: recompiled
+  EXPECT_EQ(outcome(law, steps, compiles("a", first), compiling), "pass");
+  EXPECT_EQ(outcome(law, steps, {}, compiling), "vacuous");
+  EXPECT_EQ(outcome(law, steps, compiles("a", [](int, int life) { return life == 0; }), compiling), "compiled_again");
+  EXPECT_EQ(outcome(law, steps, compiles("a", [](int index, int life) { return index == 1 && life < 2; }), compiling),
+            "compiled_again");
+  EXPECT_EQ(
+      outcome(law, steps, compiles("a", [](int index, int life) { return index == 1 && life != 1 && life != 3; }), compiling),
+      "not_compiled");
+}
+
+TEST(CompileBudget, CountsSignaturesAgainstTheBuckets) {
+  const auto each = [](const Step& step, int index, int life, Report& report) {
+    if (std::holds_alternative<Append>(step) && life == 0) report.compilations = {{{"prefill", std::to_string(index)}}};
+  };
+  EXPECT_EQ(outcome("compile_budget", {open(), append({3}), append({1}), append({2})}, each, compiling), "signatures");
+}
+
+TEST(ShapesStayStatic, FailsOnAShapeOutsideTheBuckets) {
+  const char* law = "shapes_stay_static";
+  EXPECT_EQ(outcome(law, {open(), append({3})}, {}, compiling), "pass");
+  EXPECT_EQ(outcome(law, {open(), append({3, 1})}, {}, compiling), "shape");
+  EXPECT_EQ(outcome(law, {open(), append({3, 1})}), "vacuous");
+}
+
+TEST(CompileOrderIsFree, ComparesWithTheSessionsInTheOppositeOrder) {
+  const std::vector<Step> steps = {open(), append({3}), Open{"b", 1, 8}, Append{"b", {{1}}, {}, Want::kLast, true}};
+  const char* law = "compile_order_is_free";
+  EXPECT_EQ(outcome(law, steps, {}, compiling), "pass");
+  EXPECT_EQ(outcome(law, steps,
+                    at(
+                        1, [](Report& r) { r.logits->data[0] += 1; }, 1),
+                    compiling),
+            "logits");
+  FakeLab lab(steps);
+  judged(law, lab, steps);
+  ASSERT_EQ(lab.asked.size(), 1U);
+  EXPECT_EQ(lab.asked.front(), (std::vector<Step>{steps[2], steps[3], steps[0], steps[1]}));
+  EXPECT_EQ(outcome(law, {open(), append({3})}, {}, compiling), "vacuous");
 }
 
 TEST(SeqLengthIsIntegral, FailsOnArraysAndRealsAndIsVacuousWithoutLengths) {
