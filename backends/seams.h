@@ -72,12 +72,13 @@ struct CompilerSeams {
   bool positions_are_constant = false;  ///< as they were when the graph was traced
   bool slots_are_constant = false;
   bool mask_is_constant = false;
-  bool cache_is_constant = false;  ///< the graph stays tied to the first cache it ran on
-  bool output_is_shared = false;   ///< a call's logits are read when a later call has replaced them
-  bool pads_are_visible = false;   ///< to the real tokens before them
-  bool chunks_are_padded = true;   ///< false: a chunk's own number of tokens is compiled for
-  bool recompiles = true;          ///< false: after `recompile` nothing is compiled any more, silently
-  int lifetimes_end_early = 0;     ///< nodes before the last use of a value
+  bool cache_is_constant = false;        ///< the graph stays tied to the first cache it ran on
+  bool output_is_shared = false;         ///< a call's logits are read when a later call has replaced them
+  bool pads_are_visible = false;         ///< to the real tokens before them
+  bool chunks_are_padded = true;         ///< false: a chunk's own number of tokens is compiled for
+  bool recompiles = true;                ///< false: after `recompile` nothing is compiled any more, silently
+  float (*activation)(float) = nullptr;  ///< what graphs compute in the place of the model's
+  int lifetimes_end_early = 0;           ///< nodes before the last use of a value
 };
 
 struct Seams {

@@ -134,6 +134,7 @@ struct Judge::State {
   std::unique_ptr<Backend> backend;  // of the case's life
   std::unique_ptr<Backend> beside;   // of the fresh lives: a backend holds one life at a time
   const Configuration& configuration;
+  std::optional<Configuration> other;  // of the same backend
   const std::vector<Property>& laws;
   Oracle oracle;
   ModelCache models;
@@ -143,8 +144,9 @@ struct Judge::State {
   double seconds = 0;
   long evaluations = 0;
 
-  std::unique_ptr<RecordedLife> begin(Backend& from) {
-    return std::make_unique<RecordedLife>(from, configuration.name, models, seconds);
+  std::unique_ptr<RecordedLife> begin(Backend& from) { return begin(from, configuration); }
+  std::unique_ptr<RecordedLife> begin(Backend& from, const Configuration& in) {
+    return std::make_unique<RecordedLife>(from, in.name, models, seconds);
   }
 };
 
@@ -155,6 +157,7 @@ struct Executed {
   std::string name;  ///< "main", "fresh twin 1" ...
   Observed observed;
   Trace trace;
+  bool of_subject = true;  ///< false: of another configuration, which is not the one under judgement
 };
 
 }  // namespace
@@ -185,6 +188,14 @@ class CaseLab final : public Lab {
     const Run* last = case_.trace.last_run();
     trace.events.push_back(Run{last ? last->handle : "m", steps});
     return twin("same life", std::move(trace), life_, steps);
+  }
+
+  const Observed* elsewhere(const std::vector<Step>& steps) override {
+    if (!state_.other) return nullptr;
+    std::unique_ptr<RecordedLife> life = state_.begin(*state_.beside, *state_.other);
+    Trace trace;
+    trace.events = {Load{"m", spec_}, Run{"m", steps}};
+    return &twin("configuration " + state_.other->name, std::move(trace), *life, steps, &*state_.other);
   }
 
   const OracleRow& expect(const Tokens& history) override {
@@ -222,15 +233,17 @@ class CaseLab final : public Lab {
         if (last) spec_ = specs[run.handle];
         RunRecord record = life_.run(held[run.handle], run.steps);
         if (record.broken) ended_ = broken_verdict(*record.broken, run.steps, run_number, "run");
-        if (last) observe(entry.observed, run.steps, std::move(record));
+        if (last) observe(entry.observed, run.steps, std::move(record), configuration());
         ++run_number;
       }
     }
-    if (!entry.observed.model) observe(entry.observed, {}, {});
+    if (!entry.observed.model) observe(entry.observed, {}, {}, configuration());
   }
 
-  const Observed& twin(const std::string& where, Trace trace, RecordedLife& life, const std::vector<Step>& steps) {
+  const Observed& twin(const std::string& where, Trace trace, RecordedLife& life, const std::vector<Step>& steps,
+                       const Configuration* other = nullptr) {
     Executed& entry = executed_.emplace_back();
+    entry.of_subject = other == nullptr;
     entry.name = "twin " + std::to_string(executed_.size() - 1) + " (" + where + ")";
     entry.trace = std::move(trace);
     RunRecord record;
@@ -247,7 +260,7 @@ class CaseLab final : public Lab {
         }
       }
     }
-    observe(entry.observed, steps, std::move(record));
+    observe(entry.observed, steps, std::move(record), other != nullptr ? *other : configuration());
     return entry.observed;
   }
 
@@ -266,11 +279,11 @@ class CaseLab final : public Lab {
     return std::nullopt;
   }
 
-  void observe(Observed& observed, const std::vector<Step>& steps, RunRecord record) {
+  void observe(Observed& observed, const std::vector<Step>& steps, RunRecord record, const Configuration& in) {
     observed.steps = steps;
     observed.record = std::move(record);
     if (Result<ModelPtr> model = state_.models.get(spec_)) observed.model = *model;
-    observed.views = walk(observed.steps, observed.record, spec_, configuration());
+    observed.views = walk(observed.steps, observed.record, spec_, in);
     prepare(observed);
   }
 
@@ -353,8 +366,10 @@ Result<std::unique_ptr<Judge>> Judge::make(const BackendFactory& factory, const 
   if (!backend) return backend.error();
   Result<std::unique_ptr<Backend>> beside = factory();
   if (!beside) return beside.error();
-  auto state =
-      std::unique_ptr<State>(new State{std::move(*backend), std::move(*beside), configuration, laws, {}, {}, {}, {}, {}, 0, 0});
+  auto state = std::unique_ptr<State>(
+      new State{std::move(*backend), std::move(*beside), configuration, {}, laws, {}, {}, {}, {}, {}, 0, 0});
+  for (const Configuration& c : state->backend->describe().configurations)
+    if (!state->other && c.name != configuration.name) state->other = c;
   return std::unique_ptr<Judge>(new Judge(std::move(state)));
 }
 Judge::Judge(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -388,6 +403,7 @@ std::vector<Judgement> Judge::judge(const Case& value) {
   CaseLab lab(value, *state_, *state_->life);
   out.push_back({own->name, judge_law(*own, value, lab), value});
   for (Executed& executed : lab.executed()) {
+    if (!executed.of_subject) continue;
     for (const Property& law : state_->laws) {
       if (!law.always || missing_need(law, state_->configuration)) continue;
       const bool is_own = law.name == own->name && &executed == &lab.executed().front();

@@ -39,6 +39,10 @@ class Lab {
   virtual const Observed& fresh(const std::vector<Step>& steps) = 0;
   virtual const Observed& same(const std::vector<Step>& steps) = 0;
 
+  /// Other steps in a fresh life of another configuration of the backend: its first one, or the second for the first. nullptr
+  /// where it has one only.
+  virtual const Observed* elsewhere(const std::vector<Step>&) { return nullptr; }
+
   /// The reference's row after a history, with the envelope of the declared class. Only where has_reference().
   virtual const OracleRow& expect(const Tokens& history) = 0;
   /// The backend declares a numeric class that has an envelope.

@@ -20,7 +20,8 @@ class Tracer {
     graph_.heads = weights_.heads;
     graph_.kv_heads = weights_.kv_heads;
     graph_.head = weights_.head;
-    graph_.activation = weights_.activation;
+    const auto lowered = decoder.seams().compiler.activation;
+    graph_.activation = lowered != nullptr ? lowered : weights_.activation;
     graph_.pairs = decoder.seams().rope_pairs;
     for (int h = 0; h < weights_.heads; ++h)
       graph_.kv_of_head.push_back(decoder.seams().kv_head(h, weights_.heads, weights_.kv_heads));

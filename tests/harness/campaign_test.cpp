@@ -78,8 +78,10 @@ TEST(Campaign, JudgesEveryLawOnEveryCorrectBackend) {
       EXPECT_TRUE(result.harness_errors.empty()) << result.harness_errors.front();
       for (const Property& law : properties::properties()) passes[law.name] += result.laws[law.name].verdicts["pass"];
     }
-    for (const Property& law : properties::properties())
-      EXPECT_EQ(passes[law.name] > 0, !missing_need(law, subject.configuration)) << law.name << " on " << name;
+    for (const Property& law : properties::properties()) {
+      const bool alone = law.name == "eager_equals_compiled" && configurations.size() == 1;
+      EXPECT_EQ(passes[law.name] > 0, !missing_need(law, subject.configuration) && !alone) << law.name << " on " << name;
+    }
   }
 }
 

@@ -61,6 +61,7 @@ class FakeLab final : public Lab {
     return run(steps);
   }
   const Observed& same(const std::vector<Step>& steps) override { return fresh(steps); }
+  const Observed* elsewhere(const std::vector<Step>& steps) override { return &fresh(steps); }
   const OracleRow& expect(const Tokens& history) override { return answer_ = row(history); }
   bool has_reference() const override { return reference; }
   const Configuration& configuration() const override { return configuration_; }

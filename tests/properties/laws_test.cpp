@@ -95,6 +95,19 @@ TEST(CompileBudget, CountsSignaturesAgainstTheBuckets) {
   EXPECT_EQ(outcome("compile_budget", {open(), append({3}), append({1}), append({2})}, each, compiling), "signatures");
 }
 
+TEST(EagerEqualsCompiled, ComparesWithTheOtherConfiguration) {
+  const char* law = "eager_equals_compiled";
+  EXPECT_EQ(outcome(law, kWalk), "pass");
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(
+                        1, [](Report& r) { r.logits->data[0] += 1; }, 1)),
+            "logits");
+  EXPECT_EQ(outcome(law, kWalk,
+                    at(
+                        2, [](Report& r) { (*r.tokens)[0][0] ^= 1; }, 1)),
+            "tokens");
+}
+
 TEST(ShapesStayStatic, FailsOnAShapeOutsideTheBuckets) {
   const char* law = "shapes_stay_static";
   EXPECT_EQ(outcome(law, {open(), append({3})}, {}, compiling), "pass");
