@@ -133,7 +133,7 @@ const std::vector<Minimal>& minimal_traces() {
       {"eager_after_recompile", "run m\nrecompile\ncomplete 3 new=1\n", "run 0 step 1 compilations"},
       {"chunk_not_padded", "run m\ncomplete 3 1 new=1\n", "run 0 step 0 compilations"},
       {"position_from_padded_shape", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1\n", "run 0 step 2 logits"},
-      {"activation_lowered_wrong", "run m\nopen a rows=1 capacity=4\nappend a 3\nappend a 1\n", "run 0 step 1 logits"},
+      {"activation_lowered_wrong", "run m\nopen a rows=1 capacity=4\nappend a 3\n", "run 0 step 1 logits"},
       {"rope_theta_ignored", "run m\nopen a rows=1 capacity=4\nappend a 3 1\n", "run 0 step 1 logits", kLlama},
   };
   return table;
