@@ -111,7 +111,9 @@ std::vector<Pair> pairs_of(const std::vector<const ZooEntry*>& entries, int most
   std::vector<Pair> all;
   for (std::size_t i = 0; i < entries.size(); ++i)
     for (std::size_t j = i + 1; j < entries.size(); ++j)
-      if (entries[i]->host == entries[j]->host) all.push_back({entries[i], entries[j]});
+      if (entries[i]->host == entries[j]->host &&
+          entries[i]->subject.configuration.name == entries[j]->subject.configuration.name)
+        all.push_back({entries[i], entries[j]});
   if (most <= 0 || all.size() <= static_cast<std::size_t>(most)) return all;
   std::vector<Pair> some;
   for (int k = 0; k < most; ++k) some.push_back(all[static_cast<std::size_t>(k) * all.size() / static_cast<std::size_t>(most)]);
@@ -123,11 +125,13 @@ int run_pairs(const ZooFlags& flags, const Suite& suite, const std::vector<const
   int judged = 0, failed = 0;
   for (const Pair& pair : pairs_of(entries, flags.pairs)) {
     if (stop) break;
-    const std::string name = pair.first->subject.name + "+" + pair.second->name;
+    const std::string name = pair.first->host + "+" + pair.first->name + "+" + pair.second->name;
     const Result<BackendFactory> factory = suite.resolve(name);
     if (!factory) return complain(kHarness, name + ": " + to_string(factory.error()));
     line.show("zoo: " + name);
-    const Subject both{name, *factory, pair.first->subject.configuration};
+    const std::string& single = pair.first->subject.name;
+    const std::size_t slash = std::min(single.find('/'), single.size());
+    const Subject both{name + single.substr(slash), *factory, pair.first->subject.configuration};
     const PairRow row = run_zoo_pair(*pair.first, *pair.second, both, suite.laws, flags.options);
     const bool holds = row.both_found && row.same_minima;
     ++judged;
