@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/checkpoint.h"
+#include "harness/step_parts.h"
 #include "reference/architecture.h"
 
 namespace cachet {
@@ -52,6 +53,15 @@ Rows predict_emitted(const Step& step, const Shadow& shadow, const ModelPtr& mod
         oracle.greedy(model, history, generate->loop.new_tokens, generate->loop.stop.value_or(Tokens{}), generate->loop.min_new));
   }
   return out;
+}
+
+/// Has the step a number below the least that its text form can have? Such calls are sent as raw.
+bool malformed(const Step& step) {
+  const auto* open = std::get_if<Open>(&step);
+  const auto* complete = std::get_if<Complete>(&step);
+  const Loop* loop = loop_of(step);
+  return (open != nullptr && (open->rows < 1 || open->capacity < 1)) ||
+         (complete != nullptr && complete->capacity.value_or(1) < 1) || (loop != nullptr && loop->new_tokens < 1);
 }
 
 constexpr int kMaxSteps = 12;
@@ -353,8 +363,12 @@ class Builder {
       case 4:
         return configuration_.can("crop") &&
                add(Crop{name, std::vector<int>(static_cast<std::size_t>(rows), -1 - static_cast<int>(draw_.between(0, 1)))});
-      case 5:
-        return add(Open{open.empty() ? "a" : name, draw_.chance(50) ? 1 : 0, draw_.chance(50) ? 4 : 0});
+      case 5: {
+        const Open call{open.empty() ? "a" : name, draw_.chance(50) ? 1 : 0, draw_.chance(50) ? 4 : 0};
+        if (!malformed(call)) return add(call);
+        return add(Raw{"{\"capacity\":" + std::to_string(call.capacity) +
+                       ",\"op\":\"open\",\"rows\":" + std::to_string(call.rows) + ",\"session\":\"" + call.session + "\"}"});
+      }
       case 6:
         return configuration_.can("generate") &&
                add(Generate{name, length == 0 ? std::nullopt : std::optional<Rows>(Rows(static_cast<std::size_t>(rows))),
@@ -545,6 +559,7 @@ std::optional<std::string> misfit(const Case& value, const Property& law, const 
     Shadow shadow(spec->second, configuration);
     for (const Step& step : run->steps) {
       const Expectation e = shadow.expect(step);
+      if (malformed(step)) return std::string(op_name(step)) + " has no text form";
       if (e.demand == Demand::kUndefined) return std::string(op_name(step)) + ": " + e.fault + " is not defined here";
       if (e.demand == Demand::kAnswer) {
         if (std::holds_alternative<Generate>(step) && !model) {

@@ -36,6 +36,9 @@ TEST(Generator, MakesNothingThatItsLawsCasesMayNotHold) {
     const Configuration configuration = subject_named(backend).configuration;
     for_each_case(backend, [&](const Property& law, const Case& value, Oracle& oracle) {
       EXPECT_EQ(misfit(value, law, configuration, oracle), std::nullopt) << print_case(value);
+      const Result<Case> parsed = parse_case(print_case(value), "generated");
+      ASSERT_TRUE(parsed) << to_string(parsed.error());
+      EXPECT_EQ(*parsed, value);
     });
   }
 }
